@@ -1,0 +1,31 @@
+// What the binding files share: each registers its part of ocpfast._core.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <string>
+
+#include "ocpfast/hypothesis/partition.hpp"
+#include "ocpfast/system.h"
+
+namespace py = pybind11;
+
+using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
+using Indices = py::array_t<std::int32_t, py::array::c_style | py::array::forcecast>;
+
+void bind_hypothesis(py::module_& m);
+void bind_store(py::module_& m);
+void bind_agents(py::module_& m);
+void bind_running(py::module_& m);
+
+// An integer argument in 0..size-1; TypeError or ValueError that names it otherwise.
+std::int64_t checked_index(py::handle value, std::int64_t size, const char* name);
+
+// The point of a Python state; TypeError or ValueError that names the argument otherwise.
+std::int64_t checked_point(const ocp::Partition& partition, py::handle state, const char* name);
+
+// The bit generator in a NumPy capsule. Whoever passes the capsule keeps the generator alive.
+ocp_bitgen* bitgen_of(const py::capsule& capsule);

@@ -1,0 +1,144 @@
+// Directed exploration: among tied undetermined actions, the one that leads soonest to something new.
+//
+// D(x,a) = 0 if (x,a,t) was never visited; else 1 + the smallest D over tied actions at the outcomes seen; else
+// infinity. Instead of a table of D kept up to date, a breadth-first search from where it is asked finds the nearest
+// new triple and the way there; the way is then followed until something changes. Children are searched in the order
+// of actions, so the way found is also the one that takes the lowest action wherever D is tied.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "ocpfast/agent/transitions.hpp"
+
+namespace ocp {
+
+template <class Class>
+class Directed {
+public:
+    Directed() = default;
+    explicit Directed(const Class& known)
+        : n_layers_(known.partition().n_layers()),
+          homogeneous_(known.partition().homogeneous()),
+          seen_(static_cast<std::size_t>(known.partition().n_points()), 0) {}
+
+    // The way found rests on what is known, visited and stored: call this when any of them changes, when an
+    // episode begins and when an action was chosen otherwise.
+    void forget() {
+        way_.clear();
+        nothing_new_ = false;
+    }
+
+    // All maximisers at (layer, point) must be undetermined.
+    template <class Visited>
+    std::int64_t choose(const Class& known, const Transitions& transitions, const Visited& visited,
+                        std::int64_t layer, std::int64_t point) {
+        const auto best = known.best(layer, point);
+        const std::int64_t fresh = first_new(known, visited, layer, point, best.upper);
+        if (fresh != none) return fresh;
+        // From where nothing new can be reached, nothing new is reached a step further on.
+        if (nothing_new_) return best.action;
+        if (way_.empty() || way_.back().point != point) search(known, transitions, visited, layer, point);
+        if (way_.empty()) {
+            nothing_new_ = true;
+            return best.action;
+        }
+        const std::int64_t action = way_.back().action;
+        way_.pop_back();
+        return action;
+    }
+
+    std::int64_t n_searches() const { return n_searches_; }
+
+private:
+    static constexpr std::int64_t none = -1;
+    struct Node {
+        std::int32_t point;
+        std::int32_t parent;  // in nodes_
+        std::int32_t action;  // taken at the parent
+    };
+    struct Step {
+        std::int64_t point, action;
+    };
+
+    template <class Visited>
+    static std::int64_t first_new(const Class& known, const Visited& visited, std::int64_t layer,
+                                  std::int64_t point, double upper) {
+        for (std::int64_t action = 0; action < known.partition().n_actions(); ++action) {
+            const std::int64_t index = known.index(layer, point, action);
+            if (known.upper(index) == upper && !visited(index)) return action;
+        }
+        return none;
+    }
+
+    // Fills way_, last step first, with the shortest way to a new triple; leaves it empty if there is none.
+    template <class Visited>
+    void search(const Class& known, const Transitions& transitions, const Visited& visited, std::int64_t layer,
+                std::int64_t point) {
+        ++n_searches_;
+        way_.clear();
+        nodes_.clear();
+        nodes_.push_back({static_cast<std::int32_t>(point), -1, -1});
+        new_stamp();
+        seen_[static_cast<std::size_t>(point)] = stamp_;
+        std::size_t begin = 0;
+        while (begin < nodes_.size()) {
+            const std::size_t end = nodes_.size();
+            // In a period-indexed class the same point is another state one period later.
+            if (!homogeneous_) new_stamp();
+            for (std::size_t n = begin; n < end; ++n) {
+                const std::int64_t here = nodes_[n].point;
+                const auto best = known.best(layer, here);
+                if (best.determined) continue;
+                if (first_new(known, visited, layer, here, best.upper) != none) return trace(n);
+                if (!homogeneous_ && layer == n_layers_ - 1) continue;
+                for (std::int64_t action = 0; action < known.partition().n_actions(); ++action) {
+                    if (known.upper(known.index(layer, here, action)) == best.upper) {
+                        extend(transitions, layer, n, action);
+                    }
+                }
+            }
+            begin = end;
+            if (!homogeneous_) ++layer;
+        }
+    }
+
+    void extend(const Transitions& transitions, std::int64_t layer, std::size_t n, std::int64_t action) {
+        for (std::int64_t e = transitions.first_outgoing(layer, nodes_[n].point, action); e >= 0;
+             e = transitions.edge(e).following_outgoing) {
+            const std::int32_t next = transitions.edge(e).next;
+            if (next == Transitions::terminal) continue;
+            std::uint32_t& mark = seen_[static_cast<std::size_t>(next)];
+            if (mark == stamp_) continue;
+            mark = stamp_;
+            nodes_.push_back({next, static_cast<std::int32_t>(n), static_cast<std::int32_t>(action)});
+        }
+    }
+
+    void trace(std::size_t n) {
+        for (auto node = static_cast<std::int32_t>(n); nodes_[static_cast<std::size_t>(node)].parent >= 0;) {
+            const Node& child = nodes_[static_cast<std::size_t>(node)];
+            way_.push_back({nodes_[static_cast<std::size_t>(child.parent)].point, child.action});
+            node = child.parent;
+        }
+    }
+
+    void new_stamp() {
+        if (++stamp_ != 0) return;
+        std::fill(seen_.begin(), seen_.end(), 0);  // after 2^32 searches the stamps start again
+        stamp_ = 1;
+    }
+
+    std::int64_t n_layers_ = 0;
+    bool homogeneous_ = false;
+    std::vector<Step> way_;
+    bool nothing_new_ = false;
+    std::vector<Node> nodes_;
+    std::vector<std::uint32_t> seen_;  // per point: the stamp of the search (and level) that found it
+    std::uint32_t stamp_ = 0;
+    std::int64_t n_searches_ = 0;
+};
+
+}  // namespace ocp

@@ -1,0 +1,268 @@
+// Optimistic constraint propagation (Algorithm 2): act on the most optimistic hypothesis left, and turn what was
+// observed into constraints.
+//
+// `Class` is what has been learned of a hypothesis class; hypothesis/cells.hpp shows the interface. States reach the
+// agent as points of its partition. Arguments are trusted: the caller has checked them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "ocpfast/agent/directed.hpp"
+#include "ocpfast/agent/replay.hpp"
+#include "ocpfast/agent/transitions.hpp"
+#include "ocpfast/constraint.hpp"
+#include "ocpfast/system.h"
+
+namespace ocp {
+
+// Which of the actions that attain the largest upper value is taken.
+enum class Ties {
+    first,          // the lowest
+    random,         // any, uniformly
+    least_visited,  // the one whose cell was visited least, then the lowest
+    directed,       // a determined one if there is one, else the one that leads soonest to something new
+};
+
+struct OcpOptions {
+    Ties ties = Ties::first;
+    ReplayMode replay = ReplayMode::off;
+    bool immediate = false;  // update="period": a constraint joins at once, not when the episode ends
+    double discount = 1;     // gamma
+    std::int64_t replay_sweeps = 36'000;
+};
+
+template <class Class>
+class Ocp {
+public:
+    Ocp(Class known, const OcpOptions& options) : known_(std::move(known)), options_(options) {
+        const auto& partition = known_.partition();
+        n_actions_ = partition.n_actions();
+        horizon_ = partition.horizon();
+        if (options_.ties == Ties::least_visited || options_.ties == Ties::directed) {
+            visits_.assign(static_cast<std::size_t>(partition.n_cells()), 0);
+        }
+        if (stores_transitions()) {
+            transitions_ = Transitions(stationary() ? 1 : partition.n_layers(), partition.n_points(), n_actions_);
+        }
+        if (replays()) replay_ = Replay<Class>(known_, stationary(), options_.discount, options_.replay_sweeps);
+        if (options_.ties == Ties::directed) directed_ = Directed<Class>(known_);
+    }
+
+    // ---- one step at a time --------------------------------------------------------------------------------
+
+    std::int64_t act(std::int64_t point, ocp_bitgen* bitgen) {
+        look_at(point);
+        action_ = choose(bitgen);
+        if (!visits_.empty()) visit();
+        waiting_ = true;
+        return action_;
+    }
+
+    // The action that act would take if ties went to the lowest; changes nothing.
+    std::int64_t greedy(std::int64_t point, std::int64_t period) const {
+        return known_.best(layer(period), point).action;
+    }
+
+    // Returns true if this closed the episode. next_point is not looked at after a terminal transition.
+    bool observe(std::int64_t next_point, double reward, int ending) {
+        const bool last = horizon_ != 0 && period_ == horizon_ - 1;
+        const bool terminal = ending == OCP_TERMINATED || last;
+        if (stores_transitions()) {
+            // a stationary transition can be replayed before the last period, where it does lead somewhere
+            const bool nowhere = ending == OCP_TERMINATED || (last && !stationary());
+            reward = store(nowhere ? Transitions::terminal : next_point, reward);
+        }
+
+        Estimate estimate{reward, reward, true};
+        known_at_ = nowhere_;
+        if (!terminal) {
+            const std::int64_t next_layer = layer(period_ + 1);
+            // the suprema behind U are those that choose the next action: computed once
+            best_ = known_.best(next_layer, next_point);
+            estimate.upper = reward + options_.discount * best_.upper;
+            estimate.lower = known_.knows_lower()
+                                 ? reward + options_.discount * known_.lower_max(next_layer, next_point)
+                                 : -infinity;
+            estimate.determined = best_.determined;
+            known_at_ = next_point;
+        }
+        learn(known_.index(layer(period_), point_, action_), estimate);
+
+        waiting_ = false;
+        ++period_;
+        ++n_periods_;
+        const bool ended = terminal || ending == OCP_TRUNCATED;
+        if (ended) end_episode();
+        return ended;
+    }
+
+    // Drops an unfinished episode: its constraints that have not joined yet are forgotten.
+    void begin_episode() {
+        known_.discard_staged();
+        start_over();
+    }
+
+    bool waiting() const { return waiting_; }  // for observe
+    std::int64_t period() const { return period_; }
+    const Class& known() const { return known_; }
+
+    // ---- statistics ----------------------------------------------------------------------------------------
+
+    std::int64_t n_episodes() const { return n_episodes_; }
+    std::int64_t n_periods() const { return n_periods_; }
+    std::int64_t n_transitions() const { return transitions_.size(); }
+    std::int64_t n_recomputed() const { return replay_.n_recomputed(); }
+    std::int64_t n_searches() const { return directed_.n_searches(); }
+
+private:
+    static constexpr std::int64_t nowhere_ = -1;
+
+    bool replays() const { return options_.replay != ReplayMode::off; }
+    bool stationary() const { return options_.replay == ReplayMode::stationary; }
+    bool stores_transitions() const { return replays() || options_.ties == Ties::directed; }
+    std::int64_t layer(std::int64_t period) const { return horizon_ == 0 ? 0 : period; }
+
+    void look_at(std::int64_t point) {
+        if (known_at_ != point) best_ = known_.best(layer(period_), point);
+        known_at_ = point_ = point;
+    }
+
+    std::int64_t choose(ocp_bitgen* bitgen) {
+        switch (options_.ties) {
+            case Ties::random:
+                return choose_randomly(bitgen);
+            case Ties::least_visited:
+                return choose_least_visited();
+            case Ties::directed:
+                return choose_directed();
+            default:
+                return best_.action;
+        }
+    }
+
+    template <class Visit>
+    void for_each_tied(Visit&& visit) const {
+        for (std::int64_t action = best_.action; action < n_actions_; ++action) {
+            const std::int64_t index = known_.index(layer(period_), point_, action);
+            if (known_.upper(index) == best_.upper) visit(action, index);
+        }
+    }
+
+    std::int64_t choose_randomly(ocp_bitgen* bitgen) const {
+        std::int64_t n_tied = 0;
+        for_each_tied([&](std::int64_t, std::int64_t) { ++n_tied; });
+        if (n_tied == 1) return best_.action;
+        auto skip = static_cast<std::int64_t>(bitgen->next_double(bitgen->state) * static_cast<double>(n_tied));
+        std::int64_t chosen = best_.action;
+        for_each_tied([&](std::int64_t action, std::int64_t) {
+            if (skip-- == 0) chosen = action;
+        });
+        return chosen;
+    }
+
+    std::int64_t choose_least_visited() const {
+        std::int64_t chosen = best_.action;
+        std::int64_t fewest = INT64_MAX;
+        for_each_tied([&](std::int64_t action, std::int64_t index) {
+            const std::int64_t visits = visits_[static_cast<std::size_t>(index)];
+            if (visits < fewest) {
+                fewest = visits;
+                chosen = action;
+            }
+        });
+        return chosen;
+    }
+
+    std::int64_t choose_directed() {
+        if (!best_.determined) {
+            const auto visited = [this](std::int64_t index) {
+                return visits_[static_cast<std::size_t>(index)] != 0;
+            };
+            return directed_.choose(known_, transitions_, visited, layer(period_), point_);
+        }
+        directed_.forget();
+        std::int64_t chosen = n_actions_;
+        for_each_tied([&](std::int64_t action, std::int64_t index) {
+            if (chosen == n_actions_ && known_.determined(index)) chosen = action;
+        });
+        return chosen;
+    }
+
+    void visit() {
+        std::int64_t& visits = visits_[static_cast<std::size_t>(known_.index(layer(period_), point_, action_))];
+        if (visits++ != 0 || options_.ties != Ties::directed) return;
+        directed_.forget();
+        if (!stationary()) return;
+        // what is seen at one period will be replayed at every period
+        for (std::int64_t layer = 0; layer < known_.partition().n_layers(); ++layer) {
+            std::int64_t& others = visits_[static_cast<std::size_t>(known_.index(layer, point_, action_))];
+            if (others == 0) others = 1;
+        }
+    }
+
+    // Returns the smallest reward seen on this transition: the stored transition stands for all of them.
+    double store(std::int64_t next, double reward) {
+        const auto [edge, changed] = transitions_.record(layer(period_), point_, action_, next, reward);
+        edge_ = edge;
+        if (changed) {
+            directed_.forget();
+            if (replays()) replay_.edge_changed(edge);
+        }
+        return replays() ? transitions_.edge(edge).reward : reward;
+    }
+
+    void learn(std::int64_t index, const Estimate& estimate) {
+        const std::int64_t holder = replays() ? replay_.holder(edge_, layer(period_)) : Class::no_holder;
+        if (!options_.immediate) {
+            known_.stage(index, estimate, holder);
+            return;
+        }
+        if (known_.join(index, estimate, holder)) changed(index);
+        if (replays()) replay_.propagate(known_, transitions_);
+        known_at_ = nowhere_;
+    }
+
+    void changed(std::int64_t index) {
+        directed_.forget();
+        if (replays()) replay_.touch(known_, index);
+    }
+
+    void end_episode() {
+        const auto changed_here = [this](std::int64_t index) { changed(index); };
+        known_.commit(changed_here);
+        known_.end_episode(changed_here);
+        if (replays()) replay_.propagate(known_, transitions_);
+        ++n_episodes_;
+        start_over();
+    }
+
+    void start_over() {
+        period_ = 0;
+        known_at_ = nowhere_;
+        waiting_ = false;
+        directed_.forget();
+    }
+
+    Class known_;
+    OcpOptions options_;
+    std::int64_t n_actions_, horizon_;  // |A|, H (0: time-homogeneous)
+
+    std::int64_t period_ = 0;
+    std::int64_t point_ = nowhere_, action_ = 0;
+    bool waiting_ = false;
+    std::int64_t known_at_ = nowhere_;  // the point that best_ belongs to
+    typename Class::Best best_{};
+
+    std::vector<std::int64_t> visits_;  // per index, where a tie rule asks for them
+    Transitions transitions_;
+    std::int64_t edge_ = 0;  // of the present transition
+    Replay<Class> replay_;
+    Directed<Class> directed_;
+
+    std::int64_t n_episodes_ = 0, n_periods_ = 0;
+};
+
+}  // namespace ocp

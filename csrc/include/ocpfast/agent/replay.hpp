@@ -1,0 +1,169 @@
+// Replay: recompute what stored transitions say under what is known now, so that what is learned of a state at once
+// reaches everything seen to lead there, without going there again.
+//
+// Only edges into points whose value changed since are recomputed; all others would give the constraint they gave.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "ocpfast/agent/transitions.hpp"
+#include "ocpfast/constraint.hpp"
+
+namespace ocp {
+
+enum class ReplayMode {
+    off,
+    on,          // a transition is replayed at the period it was seen at
+    stationary,  // the user states that F and R do not depend on t: it is replayed at every period
+};
+
+template <class Class>
+class Replay {
+public:
+    Replay() = default;
+    Replay(const Class& known, bool stationary, double discount, std::int64_t max_sweeps)
+        : n_layers_(known.partition().n_layers()),
+          n_points_(known.partition().n_points()),
+          homogeneous_(known.partition().homogeneous()),
+          stationary_(stationary && !homogeneous_),
+          discount_(discount),
+          max_sweeps_(max_sweeps) {
+        value_.reserve(slot(n_layers_, 0));
+        for (std::int64_t layer = 0; layer < n_layers_; ++layer) {
+            for (std::int64_t point = 0; point < n_points_; ++point) value_.push_back(value_of(known, layer, point));
+        }
+        is_dirty_.assign(value_.size(), 0);
+        dirty_.resize(static_cast<std::size_t>(n_layers_));
+    }
+
+    // What is known of `index` changed: the points it belongs to must be looked at again.
+    void touch(const Class& known, std::int64_t index) {
+        known.partition().for_each_point(index, [&](std::int64_t layer, std::int64_t point) {
+            std::uint8_t& mark = is_dirty_[slot(layer, point)];
+            if (mark) return;
+            mark = 1;
+            dirty_[static_cast<std::size_t>(layer)].push_back(point);
+            highest_dirty_ = std::max(highest_dirty_, layer);
+        });
+    }
+
+    // An edge was stored, or its reward became smaller.
+    void edge_changed(std::int64_t edge) {
+        if (stationary_) fresh_.push_back(edge);
+    }
+
+    // The holder of the constraint that an edge owns in a layer.
+    std::int64_t holder(std::int64_t edge, std::int64_t layer) const {
+        return stationary_ ? edge * n_layers_ + layer : edge;
+    }
+
+    void propagate(Class& known, const Transitions& transitions) {
+        if (homogeneous_) {
+            sweep_until_still(known, transitions);
+        } else {
+            sweep_backward(known, transitions);
+        }
+    }
+
+    std::int64_t n_recomputed() const { return n_recomputed_; }
+
+private:
+    struct Value {  // sup and inf over what is left of max_a Q
+        double upper, lower;
+        bool determined;
+        bool operator!=(const Value& o) const {
+            return upper != o.upper || lower != o.lower || determined != o.determined;
+        }
+    };
+
+    std::size_t slot(std::int64_t layer, std::int64_t point) const {
+        return static_cast<std::size_t>(layer * n_points_ + point);
+    }
+
+    static Value value_of(const Class& known, std::int64_t layer, std::int64_t point) {
+        const auto best = known.best(layer, point);
+        return {best.upper, known.knows_lower() ? known.lower_max(layer, point) : -infinity, best.determined};
+    }
+
+    // Period-indexed: one sweep t = H-1 .. 0; what is known of t+1 is final when t is recomputed.
+    void sweep_backward(Class& known, const Transitions& transitions) {
+        changed_.clear();
+        for (std::int64_t layer = fresh_.empty() ? highest_dirty_ : n_layers_ - 1; layer >= 0; --layer) {
+            gather(transitions, layer);
+            work_.insert(work_.end(), fresh_.begin(), fresh_.end());
+            recompute(known, transitions, layer, layer + 1);
+            settle(known, layer);
+        }
+        fresh_.clear();
+        highest_dirty_ = -1;
+    }
+
+    // Time-homogeneous: whole sweeps, each under what was known at its start, until nothing changes. What is left
+    // after max_sweeps stays dirty for the next call.
+    void sweep_until_still(Class& known, const Transitions& transitions) {
+        for (std::int64_t sweep = 0; sweep < max_sweeps_ && !dirty_[0].empty(); ++sweep) {
+            settle(known, 0);
+            gather(transitions, 0);
+            recompute(known, transitions, 0, 0);
+        }
+    }
+
+    // The dirty points of a layer whose value really changed become `changed_`.
+    void settle(const Class& known, std::int64_t layer) {
+        changed_.clear();
+        auto& dirty = dirty_[static_cast<std::size_t>(layer)];
+        for (const std::int64_t point : dirty) {
+            is_dirty_[slot(layer, point)] = 0;
+            const Value value = value_of(known, layer, point);
+            if (value != value_[slot(layer, point)]) {
+                value_[slot(layer, point)] = value;
+                changed_.push_back(point);
+            }
+        }
+        dirty.clear();
+    }
+
+    void gather(const Transitions& transitions, std::int64_t layer) {
+        work_.clear();
+        for (const std::int64_t point : changed_) {
+            for (std::int64_t e = transitions.first_incoming(layer, point); e >= 0;
+                 e = transitions.edge(e).following_incoming) {
+                work_.push_back(e);
+            }
+        }
+    }
+
+    void recompute(Class& known, const Transitions& transitions, std::int64_t layer, std::int64_t next_layer) {
+        if (known.order_matters()) std::sort(work_.begin(), work_.end());
+        for (const std::int64_t e : work_) {
+            const Transitions::Edge& edge = transitions.edge(e);
+            Estimate estimate{edge.reward, edge.reward, true};
+            if (edge.next != Transitions::terminal && next_layer < n_layers_) {
+                const Value& value = value_[slot(next_layer, edge.next)];
+                estimate = {edge.reward + discount_ * value.lower, edge.reward + discount_ * value.upper,
+                            value.determined};
+            }
+            const std::int64_t index = known.index(layer, edge.point, edge.action);
+            if (known.join(index, estimate, holder(e, layer))) touch(known, index);
+        }
+        n_recomputed_ += static_cast<std::int64_t>(work_.size());
+    }
+
+    std::int64_t n_layers_ = 0, n_points_ = 0;
+    bool homogeneous_ = false, stationary_ = false;
+    double discount_ = 1;
+    std::int64_t max_sweeps_ = 0;
+
+    std::vector<Value> value_;                       // per (layer, point), as edges last saw it
+    std::vector<std::uint8_t> is_dirty_;             // per (layer, point)
+    std::vector<std::vector<std::int64_t>> dirty_;   // per layer
+    std::int64_t highest_dirty_ = -1;                // layer
+    std::vector<std::int64_t> fresh_;                // stationary: edges not yet replayed at every period
+    std::vector<std::int64_t> changed_, work_;       // scratch: points, edges
+    std::int64_t n_recomputed_ = 0;
+};
+
+}  // namespace ocp

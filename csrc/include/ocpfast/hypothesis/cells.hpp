@@ -1,0 +1,379 @@
+// State aggregation, what is learned: the interval [lower, upper] of each cell's parameter.
+//
+// Constraints on different cells never meet, so Algorithm 1 has a closed form in each cell (the walk goes by U, and
+// the first constraint kept fixes the upper end): upper = smallest U, lower = largest L not above it. Constraints
+// with U below the prior are ignored. The closed form needs one number a cell for `upper` and, if `lower` is
+// tracked, every distinct L up to `upper`: an L above it is rejected for good, because `upper` never rises
+// (without a window).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "ocpfast/constraint.hpp"
+#include "ocpfast/hypothesis/lower_values.hpp"
+#include "ocpfast/hypothesis/partition.hpp"
+
+namespace ocp {
+
+// "Q_t(x,a) lies in [lower, upper]", known beforehand; one pair a layer.
+struct PriorBounds {
+    std::vector<double> lower, upper;
+};
+
+class Cells {
+public:
+    // Two determined equalities on one cell that differ by more than this, relatively, prove incoherence; less is
+    // rounding of sums along different paths.
+    static constexpr double contradiction_tolerance = 1e-9;
+
+    Cells(std::shared_ptr<const Partition> partition, Selection selection, std::int64_t window,
+          PriorBounds prior, bool track_lower)
+        : partition_(std::move(partition)),
+          selection_(selection),
+          window_(window),
+          prior_(std::move(prior)),
+          track_lower_(track_lower && !exact_by_itself()) {
+        const auto n = static_cast<std::size_t>(partition_->n_cells());
+        upper_.resize(n);
+        for (std::size_t c = 0; c < n; ++c) upper_[c] = prior_upper(static_cast<std::int64_t>(c));
+        determined_.assign(n, 0);
+        staged_slot_.assign(n, -1);
+        if (track_lower_) {
+            lowers_.resize(n);
+            lower_.resize(n);
+            for (std::size_t c = 0; c < n; ++c) lower_[c] = prior_lower(static_cast<std::int64_t>(c));
+        }
+        if (selection_ == Selection::window) recent_.resize(n);
+    }
+
+    const Partition& partition() const { return *partition_; }
+
+    // What a constraint on (layer, point, action) is about.
+    std::int64_t index(std::int64_t layer, std::int64_t point, std::int64_t action) const {
+        return partition_->cell(layer, point, action);
+    }
+
+    // ---- what is known -------------------------------------------------------------------------------------
+
+    struct Best {
+        double upper;         // max_a of the upper values
+        std::int64_t action;  // the lowest action that attains it
+        bool determined;      // whether some action that attains it is determined
+    };
+
+    Best best(std::int64_t layer, std::int64_t point) const {
+        const std::int64_t first = partition_->cell(layer, point, 0);
+        Best best{upper_[at(first)], 0, determined_[at(first)] != 0};
+        for (std::int64_t action = 1; action < partition_->n_actions(); ++action) {
+            const std::size_t c = at(partition_->cell(layer, point, action));
+            if (upper_[c] > best.upper) {
+                best = {upper_[c], action, determined_[c] != 0};
+            } else if (upper_[c] == best.upper) {
+                best.determined |= determined_[c] != 0;
+            }
+        }
+        return best;
+    }
+
+    // inf over what is left of max_a Q; for a product of intervals it is the largest lower value.
+    double lower_max(std::int64_t layer, std::int64_t point) const {
+        double largest = -infinity;
+        for (std::int64_t action = 0; action < partition_->n_actions(); ++action) {
+            largest = std::max(largest, lower(partition_->cell(layer, point, action)));
+        }
+        return largest;
+    }
+
+    double upper(std::int64_t cell) const { return upper_[at(cell)]; }
+    bool determined(std::int64_t cell) const { return determined_[at(cell)] != 0; }
+    bool knows_lower() const { return track_lower_ || exact_by_itself(); }
+    double lower(std::int64_t cell) const {
+        if (track_lower_) return lower_[at(cell)];
+        return exact_by_itself() && determined(cell) ? upper(cell) : prior_lower(cell);
+    }
+
+    // ---- learning ------------------------------------------------------------------------------------------
+
+    // The stored transition on whose behalf an L is held, so that a recomputed L replaces the one before it.
+    static constexpr std::int64_t no_holder = -1;
+
+    // Lets a constraint join; true if it changed upper, lower or determined of the cell.
+    bool join(std::int64_t cell, const Estimate& estimate, std::int64_t holder = no_holder) {
+        if (impossible(cell, estimate)) {
+            ++n_rejected_;
+            return false;
+        }
+        if (exact_by_itself()) return join_first(cell, estimate);
+        const Snapshot before = snapshot(cell);
+        if (selection_ == Selection::window) {
+            remember(cell, estimate);
+        } else if (improves(estimate, upper_[at(cell)], determined(cell))) {
+            upper_[at(cell)] = estimate.upper;
+            determined_[at(cell)] = estimate.determined;
+        }
+        if (track_lower_) join_lower(cell, estimate.lower, holder);
+        return !(before == snapshot(cell));
+    }
+
+    // Keeps a constraint back until the episode ends. Bounded: one slot a cell, as only the smallest U of an
+    // episode (for `first`: the first) can matter.
+    void stage(std::int64_t cell, const Estimate& estimate, std::int64_t holder = no_holder) {
+        if (impossible(cell, estimate)) {
+            ++n_staged_rejected_;
+            return;
+        }
+        if (track_lower_ && lower_matters(cell, estimate.lower, holder)) {
+            staged_lowers_.push_back({cell, estimate.lower, holder});
+        }
+        std::int32_t& slot = staged_slot_[at(cell)];
+        if (slot >= 0) {
+            merge(staged_[static_cast<std::size_t>(slot)].estimate, estimate);
+        } else if (matters(cell, estimate)) {
+            slot = static_cast<std::int32_t>(staged_.size());
+            staged_.push_back({cell, estimate});
+        }
+    }
+
+    // Lets all that was staged join; calls changed(cell) for each cell that it changed.
+    template <class Changed>
+    void commit(Changed&& changed) {
+        for (Staged& staged : staged_) {
+            staged_slot_[at(staged.cell)] = -1;
+            // tracked lower ends have a list of their own, as several of an episode can matter
+            if (track_lower_) staged.estimate.lower = -infinity;
+            if (join(staged.cell, staged.estimate)) changed(staged.cell);
+        }
+        for (const StagedLower& staged : staged_lowers_) {
+            if (join(staged.cell, {staged.lower, infinity, false}, staged.holder)) changed(staged.cell);
+        }
+        n_rejected_ += n_staged_rejected_;
+        n_contradictions_ += n_staged_contradictions_;
+        forget_staged();
+    }
+
+    void discard_staged() {
+        for (const Staged& staged : staged_) staged_slot_[at(staged.cell)] = -1;
+        forget_staged();
+    }
+
+    // With a window, lets go of what was observed before the last W episodes; changed(cell) as in commit.
+    template <class Changed>
+    void end_episode(Changed&& changed) {
+        ++episode_;
+        if (selection_ != Selection::window) return;
+        while (!observed_.empty() && observed_.front().episode < episode_ - window_) {
+            const Observed old = observed_.front();
+            observed_.pop_front();
+            const Snapshot before = snapshot(old.cell);
+            auto& recent = recent_[at(old.cell)];
+            while (!recent.empty() && recent.front().episode < episode_ - window_) recent.erase(recent.begin());
+            if (track_lower_) lowers_[at(old.cell)].release(old.lower);
+            refresh_from_window(old.cell);
+            if (!(before == snapshot(old.cell))) changed(old.cell);
+        }
+    }
+
+    // Whether the order in which constraints join can matter.
+    bool order_matters() const { return exact_by_itself(); }
+
+    // ---- statistics ----------------------------------------------------------------------------------------
+
+    std::int64_t n_rejected() const { return n_rejected_; }
+    std::int64_t n_contradictions() const { return n_contradictions_; }
+    std::int64_t n_determined() const {
+        return std::count_if(determined_.begin(), determined_.end(), [](std::uint8_t d) { return d != 0; });
+    }
+    std::int64_t n_constraints() const {
+        std::int64_t n = 0;
+        for (std::int64_t cell = 0; cell < partition_->n_cells(); ++cell) {
+            std::size_t held = upper(cell) < prior_upper(cell) || determined(cell);
+            if (selection_ == Selection::window) held = recent_[at(cell)].size();
+            if (track_lower_) held = std::max(held, lowers_[at(cell)].size());
+            n += static_cast<std::int64_t>(held);
+        }
+        return n;
+    }
+
+private:
+    struct Staged {
+        std::int64_t cell;
+        Estimate estimate;
+    };
+    struct StagedLower {
+        std::int64_t cell;
+        double lower;
+        std::int64_t holder;
+    };
+    struct Recent {  // the smallest U of one episode
+        std::int64_t episode;
+        double upper;
+        bool determined;
+    };
+    struct Observed {
+        std::int64_t episode, cell;
+        double lower;
+    };
+    struct Snapshot {
+        double upper, lower;
+        bool determined;
+        bool operator==(const Snapshot& o) const {
+            return upper == o.upper && lower == o.lower && determined == o.determined;
+        }
+    };
+
+    static std::size_t at(std::int64_t cell) { return static_cast<std::size_t>(cell); }
+
+    double prior_lower(std::int64_t cell) const { return prior_.lower[at(prior_layer(cell, prior_.lower))]; }
+    double prior_upper(std::int64_t cell) const { return prior_.upper[at(prior_layer(cell, prior_.upper))]; }
+    std::int64_t prior_layer(std::int64_t cell, const std::vector<double>& bounds) const {
+        return bounds.size() == 1 ? 0 : partition_->layer_of_cell(cell);
+    }
+
+    // `first` and `eluder` only keep constraints with L = U (by induction: U is determined iff the best action at
+    // x' is, whose interval is a point), so the lower value comes for free.
+    bool exact_by_itself() const { return selection_ == Selection::first || selection_ == Selection::eluder; }
+
+    Snapshot snapshot(std::int64_t cell) const { return {upper(cell), lower(cell), determined(cell)}; }
+
+    static bool improves(const Estimate& estimate, double upper, bool determined) {
+        return estimate.upper < upper || (estimate.upper == upper && estimate.determined && !determined);
+    }
+
+    bool join_first(std::int64_t cell, const Estimate& estimate) {
+        if (!estimate.determined) return false;
+        if (determined(cell)) {
+            n_contradictions_ += contradicts(estimate.upper, upper(cell));
+            return false;
+        }
+        upper_[at(cell)] = estimate.upper;
+        determined_[at(cell)] = true;
+        return true;
+    }
+
+    bool contradicts(double a, double b) const {
+        return selection_ == Selection::eluder &&
+               std::abs(a - b) > contradiction_tolerance * std::max(1.0, std::abs(a));
+    }
+
+    bool impossible(std::int64_t cell, const Estimate& estimate) const {  // whatever else is known
+        return estimate.upper < prior_lower(cell) || estimate.lower > prior_upper(cell);
+    }
+
+    double& held_by(std::int64_t holder) {
+        if (at(holder) >= held_.size()) held_.resize(at(holder) + 1, -infinity);
+        return held_[at(holder)];
+    }
+
+    // Whether a constraint with this L could change which lower ends are held.
+    bool lower_matters(std::int64_t cell, double lower, std::int64_t holder) {
+        if (holder != no_holder) return lower != held_by(holder);
+        if (lower <= prior_lower(cell)) return false;
+        if (selection_ == Selection::window) return true;
+        return lower <= upper(cell) && !lowers_[at(cell)].holds(lower);
+    }
+
+    void join_lower(std::int64_t cell, double lower, std::int64_t holder) {
+        LowerValues& lowers = lowers_[at(cell)];
+        const bool windowed = selection_ == Selection::window;
+        if (!windowed) lowers.forget_above(upper(cell));
+        const bool useful = lower > prior_lower(cell) && (windowed || lower <= upper(cell));
+        if (holder != no_holder) {
+            lowers.release(held_by(holder));
+            held_by(holder) = lower;
+            if (useful) lowers.hold(lower);
+        } else if (useful && windowed) {
+            lowers.hold(lower);
+            observed_.push_back({episode_, cell, lower});
+        } else if (useful) {
+            lowers.hold_once(lower);
+        }
+        refresh_lower(cell);
+    }
+
+    void refresh_lower(std::int64_t cell) {
+        lower_[at(cell)] = std::max(prior_lower(cell), lowers_[at(cell)].largest_up_to(upper(cell)));
+    }
+
+    // Sliding minimum: `recent` rises in U from its front, the window's smallest, to its back, the newest.
+    void remember(std::int64_t cell, const Estimate& estimate) {
+        if (estimate.upper > prior_upper(cell) || estimate.upper == infinity) return;
+        auto& recent = recent_[at(cell)];
+        const bool new_here = recent.empty() || recent.back().episode != episode_;
+        while (!recent.empty() &&
+               (recent.back().upper > estimate.upper ||
+                (recent.back().upper == estimate.upper && (estimate.determined || !recent.back().determined)))) {
+            recent.pop_back();
+        }
+        const bool outdone = !recent.empty() && recent.back().episode == episode_ && recent.back().upper <= estimate.upper;
+        if (!outdone) recent.push_back({episode_, estimate.upper, estimate.determined});
+        if (new_here) observed_.push_back({episode_, cell, -infinity});
+        refresh_from_window(cell);
+    }
+
+    void refresh_from_window(std::int64_t cell) {
+        const auto& recent = recent_[at(cell)];
+        upper_[at(cell)] = recent.empty() ? prior_upper(cell) : recent.front().upper;
+        determined_[at(cell)] = !recent.empty() && recent.front().determined;
+        if (track_lower_) refresh_lower(cell);
+    }
+
+    bool matters(std::int64_t cell, const Estimate& estimate) {
+        if (exact_by_itself()) {
+            if (!estimate.determined) return false;
+            if (!determined(cell)) return true;
+            n_staged_contradictions_ += contradicts(estimate.upper, upper(cell));
+            return false;
+        }
+        if (selection_ == Selection::window) return true;
+        return improves(estimate, upper(cell), determined(cell));
+    }
+
+    void merge(Estimate& staged, const Estimate& estimate) {
+        if (exact_by_itself()) {
+            if (estimate.determined) n_staged_contradictions_ += contradicts(estimate.upper, staged.upper);
+        } else if (improves(estimate, staged.upper, staged.determined)) {
+            staged.upper = estimate.upper;
+            staged.determined = estimate.determined;
+        }
+    }
+
+    void forget_staged() {
+        staged_.clear();
+        staged_lowers_.clear();
+        n_staged_rejected_ = 0;
+        n_staged_contradictions_ = 0;
+    }
+
+    std::shared_ptr<const Partition> partition_;
+    Selection selection_;
+    std::int64_t window_;  // W
+    PriorBounds prior_;
+    bool track_lower_;
+
+    std::vector<double> upper_;              // per cell
+    std::vector<std::uint8_t> determined_;   // per cell
+    std::vector<double> lower_;              // per cell, if tracked
+    std::vector<LowerValues> lowers_;        // per cell, if tracked
+    std::vector<double> held_;               // per holder, if tracked: the L held on its behalf
+    std::vector<std::vector<Recent>> recent_;  // per cell, with a window
+    std::deque<Observed> observed_;            // with a window
+
+    std::vector<Staged> staged_;             // this episode's, at most one a cell
+    std::vector<std::int32_t> staged_slot_;  // per cell: where in staged_, or -1
+    std::vector<StagedLower> staged_lowers_;
+    std::int64_t n_staged_rejected_ = 0;
+    std::int64_t n_staged_contradictions_ = 0;
+
+    std::int64_t episode_ = 0;
+    std::int64_t n_rejected_ = 0;
+    std::int64_t n_contradictions_ = 0;
+};
+
+}  // namespace ocp

@@ -1,0 +1,221 @@
+// Algorithm 1 (constraint selection), incrementally: after every insertion and deletion the kept constraints are
+// exactly those of a fresh walk over all constraints in priority order.
+//
+// Generic over the hypothesis class, which intersects and answers "is it still non-empty":
+//
+//     bool possible(const Constraint&)    is it compatible with the class Q alone?
+//     bool compatible(const Constraint&)  is it compatible with all that was added and not removed?
+//     void add(const Constraint&)         intersect with it
+//     void remove(const Constraint&)      take it out of the intersection again
+//     bool reduces_dimension(const Constraint&)   for Selection::eluder, asked once it is compatible
+//     bool determines(const Constraint&)          for Selection::first, asked once it is compatible
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ocpfast/constraint.hpp"
+
+namespace ocp {
+
+template <class Hypotheses>
+class ConstraintStore {
+public:
+    static constexpr std::int64_t dropped = -1;
+
+    struct Entry {
+        Constraint constraint;
+        bool kept;
+    };
+
+    explicit ConstraintStore(Hypotheses hypotheses, Selection selection = Selection::all,
+                             std::int64_t window = 0)
+        : hypotheses_(std::move(hypotheses)), selection_(selection), window_(window) {}
+
+    // Returns the constraint's sequence number, or `dropped` where it may be forgotten for good.
+    std::int64_t insert(std::int64_t index, double lower, double upper) {
+        const Constraint constraint{index, lower, upper, next_sequence_, episode_};
+        if (constraint.says_nothing() || !hypotheses_.possible(constraint) || !selected(constraint)) {
+            return dropped;
+        }
+        ++next_sequence_;
+        const std::int64_t twin = find_twin(constraint);
+        place(constraint);
+        // The older of two identical constraints never matters: where it is kept the newer one before it is kept
+        // too, so nothing has to be walked again.
+        if (twin != dropped) take_out(twin);
+        if (selection_ == Selection::window) observed_.emplace_back(episode_, constraint.sequence);
+        return constraint.sequence;
+    }
+
+    // Deletes a constraint; false where there is none of that sequence number.
+    bool erase(std::int64_t sequence) {
+        if (upper_of_.count(sequence) == 0) return false;
+        const auto [position, was_kept] = take_out(sequence);
+        if (was_kept && n_rejected_ > 0) walk_again(position);
+        return true;
+    }
+
+    // With a window, forgets what was observed before the last W episodes.
+    void end_episode() {
+        ++episode_;
+        while (!observed_.empty() && observed_.front().first < episode_ - window_) {
+            erase(observed_.front().second);
+            observed_.pop_front();
+        }
+    }
+
+    const std::vector<Entry>& entries() const { return entries_; }  // in priority order
+    const Hypotheses& hypotheses() const { return hypotheses_; }
+    std::size_t n_rejected() const { return n_rejected_; }
+
+private:
+    using Difference = std::ptrdiff_t;
+
+    bool selected(const Constraint& constraint) {
+        switch (selection_) {
+            case Selection::eluder:
+                return hypotheses_.compatible(constraint) && hypotheses_.reduces_dimension(constraint);
+            case Selection::first:
+                return hypotheses_.compatible(constraint) && hypotheses_.determines(constraint);
+            default:
+                return true;
+        }
+    }
+
+    std::size_t position_of(const Constraint& constraint) const {
+        const auto place = std::lower_bound(entries_.begin(), entries_.end(), constraint,
+                                            [](const Entry& entry, const Constraint& other) {
+                                                return has_priority(entry.constraint, other);
+                                            });
+        return static_cast<std::size_t>(place - entries_.begin());
+    }
+
+    // An identical constraint has the same U, so it stands in the run of ties that starts where the new
+    // constraint will go.
+    std::int64_t find_twin(const Constraint& constraint) const {
+        for (std::size_t i = position_of(constraint);
+             i < entries_.size() && entries_[i].constraint.upper == constraint.upper; ++i) {
+            if (entries_[i].constraint.same_interval(constraint)) return entries_[i].constraint.sequence;
+        }
+        return dropped;
+    }
+
+    // Forgets an entry; returns where it stood and whether it was kept.
+    std::pair<std::size_t, bool> take_out(std::int64_t sequence) {
+        const auto found = upper_of_.find(sequence);
+        const std::size_t position = position_of({0, 0, found->second, sequence, 0});
+        const Entry entry = entries_[position];
+        upper_of_.erase(found);
+        entries_.erase(entries_.begin() + static_cast<Difference>(position));
+        if (entry.kept) {
+            hypotheses_.remove(entry.constraint);
+        } else {
+            --n_rejected_;
+        }
+        return {position, entry.kept};
+    }
+
+    void place(const Constraint& constraint) {
+        const std::size_t position = position_of(constraint);
+        const auto put = [&](bool kept) {
+            entries_.insert(entries_.begin() + static_cast<Difference>(position), {constraint, kept});
+            upper_of_.emplace(constraint.sequence, constraint.upper);
+            n_rejected_ += !kept;
+        };
+        if (hypotheses_.compatible(constraint)) {  // the normal case, and the only one when Q* is in the class
+            hypotheses_.add(constraint);
+            put(true);
+            return;
+        }
+
+        std::vector<std::size_t> later;  // kept, and walked after the new one
+        for (std::size_t i = position; i < entries_.size(); ++i) {
+            if (entries_[i].kept) later.push_back(i);
+        }
+        suspend(later, 0, later.size());
+        if (!hypotheses_.compatible(constraint)) {  // what is before it already excludes it
+            resume(later, 0, later.size());
+            put(false);
+            return;
+        }
+
+        // Some later one is pushed out. Compatibility with a prefix is monotone in the prefix, so bisect for
+        // the longest prefix of `later` that the new one can join: [0, fits) is active, [0, fails) is too much.
+        std::size_t fits = 0;
+        std::size_t fails = later.size();
+        while (fails - fits > 1) {
+            const std::size_t middle = fits + (fails - fits) / 2;
+            resume(later, fits, middle);
+            if (hypotheses_.compatible(constraint)) {
+                fits = middle;
+            } else {
+                suspend(later, fits, middle);
+                fails = middle;
+            }
+        }
+        for (std::size_t i = later[fits]; i < entries_.size(); ++i) reject(entries_[i]);
+        hypotheses_.add(constraint);
+        put(true);
+        // The first one pushed out now stands one place further on and needs no second look.
+        for (std::size_t i = later[fits] + 2; i < entries_.size(); ++i) reconsider(entries_[i]);
+    }
+
+    // Something kept has left from before `position`. What is kept stays kept until the first rejected
+    // constraint that fits again; from there on everything is walked anew.
+    void walk_again(std::size_t position) {
+        std::vector<std::size_t> later;
+        for (std::size_t i = position; i < entries_.size(); ++i) {
+            if (entries_[i].kept) later.push_back(i);
+        }
+        suspend(later, 0, later.size());
+        std::size_t i = position;
+        for (bool changed = false; i < entries_.size() && !changed; ++i) {
+            if (entries_[i].kept) {
+                hypotheses_.add(entries_[i].constraint);
+            } else {
+                changed = reconsider(entries_[i]);
+            }
+        }
+        for (std::size_t j = i; j < entries_.size(); ++j) reject(entries_[j]);
+        for (; i < entries_.size(); ++i) reconsider(entries_[i]);
+    }
+
+    void suspend(const std::vector<std::size_t>& which, std::size_t begin, std::size_t end) {
+        for (std::size_t k = begin; k < end; ++k) hypotheses_.remove(entries_[which[k]].constraint);
+    }
+
+    void resume(const std::vector<std::size_t>& which, std::size_t begin, std::size_t end) {
+        for (std::size_t k = begin; k < end; ++k) hypotheses_.add(entries_[which[k]].constraint);
+    }
+
+    void reject(Entry& entry) {  // it must not be part of the intersection now
+        n_rejected_ += entry.kept;
+        entry.kept = false;
+    }
+
+    bool reconsider(Entry& entry) {
+        if (!hypotheses_.compatible(entry.constraint)) return false;
+        hypotheses_.add(entry.constraint);
+        entry.kept = true;
+        --n_rejected_;
+        return true;
+    }
+
+    Hypotheses hypotheses_;
+    Selection selection_;
+    std::int64_t window_;                                      // W, in episodes
+    std::vector<Entry> entries_;                               // in priority order
+    std::unordered_map<std::int64_t, double> upper_of_;        // sequence -> U, to find an entry by bisection
+    std::deque<std::pair<std::int64_t, std::int64_t>> observed_;  // (episode, sequence), only with a window
+    std::size_t n_rejected_ = 0;
+    std::int64_t next_sequence_ = 0;
+    std::int64_t episode_ = 0;
+};
+
+}  // namespace ocp

@@ -1,0 +1,50 @@
+"""ocpfast: reinforcement learning in deterministic systems by optimistic constraint propagation."""
+
+from importlib.metadata import version as _version
+from pathlib import Path as _Path
+
+from ocpfast.agents import OCP
+from ocpfast.hypothesis import Grid, StateAggregation, TabulaRasa
+from ocpfast.randomness import simulation_streams
+from ocpfast.results import Result, load_result
+from ocpfast.running import Interrupted, run
+from ocpfast.systems import Chain, DeepSea, InvertedPendulum, TableSystem
+
+__version__ = _version("ocpfast")
+
+__all__ = [
+    "OCP",
+    "Chain",
+    "DeepSea",
+    "Grid",
+    "Interrupted",
+    "InvertedPendulum",
+    "Result",
+    "StateAggregation",
+    "TableSystem",
+    "TabulaRasa",
+    "get_include",
+    "load_result",
+    "run",
+    "simulation_streams",
+]
+
+
+def get_include() -> str:
+    """Directory of the C and C++ headers, for compiling against them.
+
+    Returns
+    -------
+    str
+        The path that ``#include <ocpfast/system.h>`` is relative to.
+
+    Examples
+    --------
+    >>> import os, ocpfast
+    >>> os.path.exists(os.path.join(ocpfast.get_include(), "ocpfast", "system.h"))
+    True
+    """
+    here = _Path(__file__).parent
+    installed = here / "include"
+    # an editable install leaves the headers where they are in the repository
+    return str(installed if installed.is_dir() else here.parent / "csrc" / "include")

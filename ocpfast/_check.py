@@ -1,0 +1,52 @@
+"""Argument checks: each returns the checked value or raises an error that names the argument."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+# Cells and transitions are numbered with 32 bits; half of that leaves room for every product of sizes.
+MAX_CELLS = 2**30
+
+
+def integer(value: SupportsIndex, name: str, least: int, most: int | None = None) -> int:
+    """An integer (not a bool or a float) of at least `least` and at most `most`."""
+    expected = f"{name}: expected an integer " + (f">= {least}" if most is None else f"in {least}..{most}")
+    if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
+        raise TypeError(f"{expected}, got {value!r}")
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{expected}, got {value!r}") from None
+    if number < least or (most is not None and number > most):
+        raise ValueError(f"{expected}, got {number}")
+    return number
+
+
+def number(value: Any, name: str, expected: str = "a number") -> float:
+    """A real number that is not NaN."""
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}: expected {expected}, got {value!r}") from None
+    if np.isnan(result):
+        raise ValueError(f"{name}: expected {expected}, got nan")
+    return result
+
+
+def one_of(value: Any, name: str, choices: Sequence[Any]) -> Any:
+    """One of a few words."""
+    for choice in choices:
+        if type(value) is type(choice) and value == choice:
+            return choice
+    raise ValueError(f"{name}: expected one of {', '.join(map(repr, choices))}, got {value!r}")
+
+
+def n_cells(count: int, what: str) -> int:
+    """A number of parameters that the kernels can number."""
+    if count > MAX_CELLS:
+        raise ValueError(f"{what}: {count} parameters, expected at most {MAX_CELLS}")
+    return count

@@ -1,0 +1,103 @@
+import enum
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+class Selection(enum.Enum):
+    all = 0
+    eluder = 1
+    first = 2
+    window = 3
+
+class Ties(enum.Enum):
+    first = 0
+    random = 1
+    least_visited = 2
+    directed = 3
+
+class ReplayMode(enum.Enum):
+    off = 0
+    on = 1
+    stationary = 2
+
+class Grid:
+    def __init__(self, edges: Sequence[ArrayLike], extra: int) -> None: ...
+    @property
+    def n_labels(self) -> int: ...
+    def labels(self, states: ArrayLike) -> NDArray[np.int64]: ...
+
+class Partition:
+    def __init__(
+        self,
+        n_points: int,
+        n_actions: int,
+        horizon: int,
+        points: ArrayLike | None = None,
+        cells: ArrayLike | None = None,
+        n_cells: int = 0,
+        grid: Grid | None = None,
+    ) -> None: ...
+    @property
+    def n_points(self) -> int: ...
+    @property
+    def n_cells(self) -> int: ...
+
+class BoxStore:
+    def __init__(
+        self, lower: Sequence[float], upper: Sequence[float], selection: Selection = ..., window: int = 0
+    ) -> None: ...
+    def insert(self, index: int, lower: float, upper: float) -> int: ...
+    def erase(self, sequence: int) -> bool: ...
+    def end_episode(self) -> None: ...
+    def kept(self) -> list[tuple[int, int, float, float]]: ...
+    def rejected(self) -> list[tuple[int, int, float, float]]: ...
+    def interval(self, index: int) -> tuple[float, float]: ...
+
+class AggregationOcp:
+    def __init__(
+        self,
+        partition: Partition,
+        selection: Selection,
+        window: int,
+        lower: Sequence[float],
+        upper: Sequence[float],
+        track_lower: bool,
+        ties: Ties,
+        replay: ReplayMode,
+        immediate: bool,
+        discount: float,
+        replay_sweeps: int,
+    ) -> None: ...
+    def act(self, state: Any, bitgen: object) -> int: ...
+    def greedy(self, state: Any, period: int | None) -> int: ...
+    def observe(self, next_state: Any, reward: float, terminated: bool, truncated: bool) -> bool: ...
+    def begin_episode(self) -> None: ...
+    def upper(self, state: Any, action: int, period: int) -> float: ...
+    def lower(self, state: Any, action: int, period: int) -> float: ...
+    def determined(self, state: Any, action: int, period: int) -> bool: ...
+    @property
+    def n_constraints(self) -> int: ...
+    @property
+    def period(self) -> int: ...
+    def statistics(self) -> dict[str, int]: ...
+    def copy(self) -> AggregationOcp: ...
+
+class Control:
+    def __init__(self) -> None: ...
+    def stop(self) -> None: ...
+    @property
+    def episodes_done(self) -> int: ...
+
+def simulate(
+    agents: Sequence[AggregationOcp],
+    system: object,
+    system_bitgens: Sequence[object],
+    agent_bitgens: Sequence[object],
+    episodes: int,
+    rewards: NDArray[np.float64],
+    optimal: NDArray[np.float64],
+    first_simulation: int,
+    control: Control,
+) -> int: ...

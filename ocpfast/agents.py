@@ -1,0 +1,404 @@
+"""Agents: what learns, one step at a time. `ocpfast.run` runs them compiled."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ocpfast import _check, _core
+from ocpfast.hypothesis import StateAggregation, TabulaRasa
+from ocpfast.randomness import Seed, generator
+
+__all__ = ["OCP"]
+
+
+class OCP:
+    """Optimistic constraint propagation: act on the most optimistic hypothesis left.
+
+    Parameters
+    ----------
+    hypothesis : TabulaRasa or StateAggregation
+        The class of candidates for Q*.
+    selection : {"all", "eluder", "first", "window"}
+        Which constraints are kept: all of them; those that strictly reduce the eluder dimension (for classes that
+        contain Q*; `statistics()["contradictions"]` counts proofs that this one does not); those that make something
+        undetermined determined; those of the last `window` episodes.
+    window : int, optional
+        With selection="window", the number of episodes. It cannot be combined with replay, whose exactness rests on
+        upper values that never rise.
+    ties : {"first", "random", "least_visited", "directed"}
+        Which of the actions with the largest upper value is taken: the lowest; any; the least visited; a determined
+        one if there is one, else the one that leads soonest to something new.
+    replay : bool or "stationary"
+        Recompute what stored transitions say when what they lead to changes. "stationary": you state that transitions
+        and rewards do not depend on the period, so one seen at any period is replayed at every period.
+    update : {"episode", "period"}
+        When constraints join: at the end of the episode as in the paper, or at once.
+    discount : float, default 1
+        In (0, 1]. Below 1 it needs `bounds` or `reward_bound`.
+    bounds : (float, float), optional
+        Known beforehand: every Q_t(x, a) lies between them.
+    reward_bound : float, optional
+        Known beforehand: rewards are at most this large in size. Stands for ``bounds`` of ± reward_bound /
+        (1 - discount) or, without a discount, ± reward_bound times the periods left.
+    rng : None, int, SeedSequence, BitGenerator or Generator
+        For ties="random". `ocpfast.run` draws from streams of its own instead.
+    replay_sweeps : int, default 36_000
+        Replay in a time-homogeneous class stops after this many sweeps and goes on after the next episode.
+
+    Examples
+    --------
+    >>> import ocpfast as ocp
+    >>> chain = ocp.Chain(5)
+    >>> agent = ocp.OCP(ocp.TabulaRasa(5, 2, horizon=5), ties="directed", replay=True)
+    >>> for episode in range(20):
+    ...     state, ended, total = chain.reset(), False, 0.0
+    ...     while not ended:
+    ...         action = agent.act(state)
+    ...         state, reward, terminated = chain.step(state, action)
+    ...         ended = agent.observe(state, reward, terminated)
+    ...         total += reward
+    >>> total
+    1.0
+    """
+
+    def __init__(
+        self,
+        hypothesis: TabulaRasa | StateAggregation,
+        selection: str = "all",
+        window: int | None = None,
+        ties: str = "first",
+        replay: bool | str = False,
+        update: str = "episode",
+        discount: float = 1.0,
+        bounds: tuple[float, float] | None = None,
+        reward_bound: float | None = None,
+        rng: Seed = None,
+        replay_sweeps: int = 36_000,
+    ) -> None:
+        if not isinstance(hypothesis, (TabulaRasa, StateAggregation)):
+            raise TypeError(f"hypothesis: expected a TabulaRasa or StateAggregation, got {hypothesis!r}")
+        self._hypothesis = hypothesis
+        self._options: dict[str, Any] = {
+            "selection": _check.one_of(selection, "selection", ("all", "eluder", "first", "window")),
+            "window": None if window is None else _check.integer(window, "window", 1),
+            "ties": _check.one_of(ties, "ties", ("first", "random", "least_visited", "directed")),
+            "replay": _check.one_of(replay, "replay", (False, True, "stationary")),
+            "update": _check.one_of(update, "update", ("episode", "period")),
+            "discount": _check.number(discount, "discount", "a number in (0, 1]"),
+            "bounds": bounds,
+            "reward_bound": reward_bound,
+            "replay_sweeps": _check.integer(replay_sweeps, "replay_sweeps", 1, 2**62),
+        }
+        options = self._options
+        if not 0 < options["discount"] <= 1:
+            raise ValueError(f"discount: expected a number in (0, 1], got {discount!r}")
+        if (selection == "window") != (window is not None):
+            raise ValueError(
+                f"window: expected an integer if and only if selection is 'window', got {window!r} with {selection!r}"
+            )
+        if selection == "window" and replay:
+            raise ValueError(f"replay: expected False with selection='window', got {replay!r}")
+        lower, upper = self._prior_bounds()
+        self._bounded = bool(np.isfinite(upper).all())
+        self._warned = False
+        self._rng = generator(rng)
+        self._capsule = self._rng.bit_generator.capsule
+        self._core = _core.AggregationOcp(
+            partition=hypothesis._partition,
+            selection=_core.Selection[selection],
+            window=window or 0,
+            lower=lower,
+            upper=upper,
+            track_lower=hypothesis.lower == "exact",
+            ties=_core.Ties[ties],
+            replay=_core.ReplayMode["stationary" if replay == "stationary" else "on" if replay else "off"],
+            immediate=update == "period",
+            discount=options["discount"],
+            replay_sweeps=options["replay_sweeps"],
+        )
+
+    def _prior_bounds(self) -> tuple[list[float], list[float]]:
+        """Lower and upper bounds, one for all layers or one a layer."""
+        bounds, reward_bound = self._options["bounds"], self._options["reward_bound"]
+        discount = self._options["discount"]
+        if bounds is not None and reward_bound is not None:
+            raise ValueError("bounds, reward_bound: expected at most one of them, got both")
+        if bounds is not None:
+            try:
+                low, high = bounds
+            except (TypeError, ValueError):
+                raise ValueError(f"bounds: expected a pair (lower, upper), got {bounds!r}") from None
+            low, high = _check.number(low, "bounds[0]"), _check.number(high, "bounds[1]")
+            if not low <= high or low == np.inf or high == -np.inf:
+                raise ValueError(f"bounds: expected lower <= upper, got {bounds!r}")
+            if discount < 1 and high == np.inf:
+                raise ValueError(f"bounds: expected a finite upper bound with discount < 1, got {bounds!r}")
+            self._options["bounds"] = (low, high)
+            return [low], [high]
+        if reward_bound is not None:
+            size = _check.number(reward_bound, "reward_bound", "a finite number >= 0")
+            if not 0 <= size < np.inf:
+                raise ValueError(f"reward_bound: expected a finite number >= 0, got {reward_bound!r}")
+            self._options["reward_bound"] = size
+            if discount < 1:
+                return [-size / (1 - discount)], [size / (1 - discount)]
+            if self._hypothesis.horizon is None:
+                raise ValueError(
+                    "reward_bound: a time-homogeneous class needs discount < 1 with it (or bounds instead), "
+                    f"got {reward_bound!r} with discount {discount}"
+                )
+            left = [size * (self._hypothesis.horizon - t) for t in range(self._hypothesis.horizon)]
+            return [-value for value in left], left
+        if discount < 1:
+            raise ValueError(f"discount: below 1 it needs bounds or reward_bound, got {discount!r} and neither")
+        return [-np.inf], [np.inf]
+
+    @property
+    def hypothesis(self) -> TabulaRasa | StateAggregation:
+        """The hypothesis class."""
+        return self._hypothesis
+
+    @property
+    def n_constraints(self) -> int:
+        """The number of constraints held, after dropping those that can never matter again."""
+        return int(self._core.n_constraints)
+
+    @property
+    def period(self) -> int:
+        """The period of the present episode."""
+        return int(self._core.period)
+
+    def act(self, state: Any, learn: bool = True, period: int | None = None) -> int:
+        """Choose an action.
+
+        Parameters
+        ----------
+        state : int or array_like
+            The present state.
+        learn : bool, default True
+            If False, act on what is known (ties go to the lowest action) and record nothing: no `observe` follows.
+        period : int, optional
+            Only with learn=False: the period; by default that of the present episode.
+
+        Returns
+        -------
+        int
+            The action.
+
+        Examples
+        --------
+        >>> import ocpfast as ocp
+        >>> ocp.OCP(ocp.TabulaRasa(3, 2, horizon=4)).act(0)
+        0
+        """
+        if not learn:
+            return int(self._core.greedy(state, period))
+        if period is not None:
+            raise ValueError(f"period: expected None with learn=True, got {period!r}; the agent counts periods itself")
+        return int(self._core.act(state, self._capsule))
+
+    def observe(self, next_state: Any, reward: float, terminated: bool = False, truncated: bool = False) -> bool:
+        """Take in the outcome of the last action; the order of arguments is Gymnasium's.
+
+        Parameters
+        ----------
+        next_state : int or array_like
+            The state after the action; not looked at if `terminated`.
+        reward : float
+            The reward.
+        terminated : bool
+            No value comes after this transition.
+        truncated : bool
+            The clock stopped a system that would have gone on.
+
+        Returns
+        -------
+        bool
+            True if this closed the episode: it terminated, was truncated, or the class's last period is over.
+
+        Examples
+        --------
+        >>> import ocpfast as ocp
+        >>> agent = ocp.OCP(ocp.TabulaRasa(3, 2, horizon=4))
+        >>> action = agent.act(0)
+        >>> agent.observe(1, 0.5)
+        False
+        >>> action = agent.act(1)
+        >>> agent.observe(2, 1.0, terminated=True)
+        True
+        """
+        try:
+            ended = self._core.observe(next_state, reward, terminated, truncated)
+        except TypeError as error:
+            if not isinstance(reward, (int, float, np.number)):
+                raise TypeError(f"reward: expected a finite number, got {reward!r}") from None
+            raise error
+        if reward <= 0 and not self._warned and self._hypothesis.homogeneous and not self._bounded:
+            self._warn_unbounded()
+        return bool(ended)
+
+    def _warn_unbounded(self, stacklevel: int = 3) -> None:
+        self._warned = True
+        warnings.warn(
+            "a time-homogeneous class without bounds values every cycle with something unknown in it at +inf; rewards "
+            "that are not positive suggest a goal rather than survival: give OCP bounds= (or discount= and "
+            "reward_bound=), or the class a horizon",
+            stacklevel=stacklevel,
+        )
+
+    def begin_episode(self) -> None:
+        """Drop an unfinished episode.
+
+        Its constraints are forgotten, except those that joined at once (update="period"). Visits and stored
+        transitions are facts and stay.
+
+        Examples
+        --------
+        >>> import ocpfast as ocp
+        >>> agent = ocp.OCP(ocp.TabulaRasa(3, 2, horizon=4))
+        >>> action = agent.act(0)
+        >>> agent.begin_episode()
+        >>> agent.period
+        0
+        """
+        self._core.begin_episode()
+
+    def upper(self, state: Any, action: int, period: int = 0) -> float:
+        """Upper value: the largest Q_period(state, action) among the hypotheses left.
+
+        Parameters
+        ----------
+        state : int or array_like
+            The state.
+        action : int
+            The action.
+        period : int, default 0
+            The period; a time-homogeneous class has the same values in all.
+
+        Returns
+        -------
+        float
+            The value; inf where nothing is known.
+
+        Examples
+        --------
+        >>> import ocpfast as ocp
+        >>> ocp.OCP(ocp.TabulaRasa(3, 2, horizon=4)).upper(state=0, action=1)
+        inf
+        """
+        return float(self._core.upper(state, action, period))
+
+    def lower(self, state: Any, action: int, period: int = 0) -> float:
+        """Lower value: the smallest Q_period(state, action) among the hypotheses left.
+
+        It needs a hypothesis class with lower="exact", or selection "first" or "eluder", where it comes for free.
+
+        Parameters
+        ----------
+        state : int or array_like
+            The state.
+        action : int
+            The action.
+        period : int, default 0
+            The period.
+
+        Returns
+        -------
+        float
+            The value; -inf where nothing is known.
+
+        Examples
+        --------
+        >>> import ocpfast as ocp
+        >>> ocp.OCP(ocp.TabulaRasa(3, 2, horizon=4, lower="exact")).lower(state=0, action=1)
+        -inf
+        """
+        return float(self._core.lower(state, action, period))
+
+    def determined(self, state: Any, action: int, period: int = 0) -> bool:
+        """Whether the upper value rests on what was observed alone, not on optimism.
+
+        Parameters
+        ----------
+        state : int or array_like
+            The state.
+        action : int
+            The action.
+        period : int, default 0
+            The period.
+
+        Returns
+        -------
+        bool
+            True if it does.
+
+        Examples
+        --------
+        >>> import ocpfast as ocp
+        >>> ocp.OCP(ocp.TabulaRasa(3, 2, horizon=4)).determined(state=0, action=1)
+        False
+        """
+        return bool(self._core.determined(state, action, period))
+
+    def statistics(self) -> dict[str, int]:
+        """Counts that tell what the agent did and where time goes.
+
+        Returns
+        -------
+        dict
+            ``episodes`` and ``periods`` observed; ``constraints`` held; parameters ``determined``; constraints
+            ``rejected`` because they contradict `bounds`; ``contradictions`` that prove incoherence
+            (selection="eluder"); ``transitions`` stored; constraints ``recomputed`` by replay; ``searches`` for
+            something new (ties="directed").
+
+        Examples
+        --------
+        >>> import ocpfast as ocp
+        >>> ocp.OCP(ocp.TabulaRasa(3, 2, horizon=4)).statistics()["episodes"]
+        0
+        """
+        return dict(self._core.statistics())
+
+    def copy(self, rng: Seed = None) -> OCP:
+        """Copy with everything learned so far.
+
+        Parameters
+        ----------
+        rng : None, int, SeedSequence, BitGenerator or Generator
+            The copy's randomness; None copies the generator as it stands.
+
+        Returns
+        -------
+        OCP
+            The copy; the two share nothing that changes.
+
+        Examples
+        --------
+        >>> import ocpfast as ocp
+        >>> agent = ocp.OCP(ocp.TabulaRasa(3, 2, horizon=4))
+        >>> twin = agent.copy()
+        >>> action = twin.act(0)
+        >>> agent.period, twin.begin_episode()
+        (0, None)
+        """
+        twin = copy.copy(self)
+        twin._core = self._core.copy()
+        twin._rng = copy.deepcopy(self._rng) if rng is None else generator(rng)
+        twin._capsule = twin._rng.bit_generator.capsule
+        twin._options = dict(self._options)
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> OCP:
+        return self.copy()
+
+    def __repr__(self) -> str:
+        defaults = {
+            "selection": "all", "window": None, "ties": "first", "replay": False, "update": "episode",
+            "discount": 1.0, "bounds": None, "reward_bound": None, "replay_sweeps": 36_000,
+        }  # fmt: skip
+        changed = [f"{name}={value!r}" for name, value in self._options.items() if value != defaults[name]]
+        return f"OCP({', '.join([repr(self._hypothesis), *changed])})"

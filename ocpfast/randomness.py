@@ -1,0 +1,88 @@
+"""Seeds, generators and the independent streams of simulations."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+
+from ocpfast import _check
+
+__all__ = ["Seed", "generator", "simulation_streams"]
+
+Seed: TypeAlias = int | np.random.SeedSequence | np.random.BitGenerator | np.random.Generator | None
+
+
+def _seed_sequence(rng: Seed, name: str = "rng") -> np.random.SeedSequence:
+    if isinstance(rng, np.random.SeedSequence):
+        return rng
+    if isinstance(rng, np.random.Generator):
+        rng = rng.bit_generator
+    if isinstance(rng, np.random.BitGenerator):
+        sequence = rng.seed_seq
+        if not isinstance(sequence, np.random.SeedSequence):
+            raise TypeError(f"{name}: expected a generator that was seeded with a SeedSequence, got {rng!r}")
+        return sequence
+    if rng is None:
+        return np.random.SeedSequence()
+    return np.random.SeedSequence(_check.integer(rng, name, 0))
+
+
+def generator(rng: Seed, name: str = "rng") -> np.random.Generator:
+    """A NumPy generator from whatever `rng=` may be.
+
+    Parameters
+    ----------
+    rng : None, int, SeedSequence, BitGenerator or Generator
+        None takes fresh entropy; a generator is used as it is.
+    name : str
+        The name of the argument, for errors.
+
+    Returns
+    -------
+    numpy.random.Generator
+        The generator.
+
+    Examples
+    --------
+    >>> from ocpfast.randomness import generator
+    >>> generator(7).integers(10) == generator(7).integers(10)
+    True
+    """
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if isinstance(rng, np.random.BitGenerator):
+        return np.random.Generator(rng)
+    return np.random.Generator(np.random.PCG64(_seed_sequence(rng, name)))
+
+
+def simulation_streams(
+    rng: Seed, simulations: int
+) -> list[tuple[np.random.Generator, np.random.Generator]]:
+    """Independent random streams of each simulation: one for the system, one for the agent.
+
+    `ocpfast.run` draws from these, so a loop of one's own that uses them sees the same trajectories.
+
+    Parameters
+    ----------
+    rng : None, int, SeedSequence, BitGenerator or Generator
+        Where the streams come from. A SeedSequence or generator spawns children, and so gives other streams each
+        time; an integer gives the same.
+    simulations : int
+        How many pairs.
+
+    Returns
+    -------
+    list of (Generator, Generator)
+        System's and agent's stream of each simulation.
+
+    Examples
+    --------
+    >>> import ocpfast as ocp
+    >>> (system_rng, agent_rng), = ocp.simulation_streams(0, simulations=1)
+    >>> pendulum = ocp.InvertedPendulum(disturbance=2.5)
+    >>> bool(abs(pendulum.reset(system_rng)[1]) <= 2.5)
+    True
+    """
+    children = _seed_sequence(rng).spawn(_check.integer(simulations, "simulations", 1))
+    return [tuple(map(generator, child.spawn(2))) for child in children]  # type: ignore[misc]

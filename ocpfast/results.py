@@ -1,0 +1,301 @@
+"""What a run leaves: rewards of every episode of every simulation, and what follows from them."""
+
+from __future__ import annotations
+
+import csv
+import os
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ocpfast import _check
+
+if TYPE_CHECKING:
+    from ocpfast.agents import OCP
+
+__all__ = ["Result", "load_result"]
+
+_FORMAT = "ocpfast result 1"
+
+
+def _write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None]) -> None:
+    """Write beside the target and rename, so that the target is never half a file."""
+    target = Path(path)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        # mkstemp makes files that others cannot read; give it what open() would have
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(name, 0o666 & ~umask)
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+class Result:
+    """Rewards of a run.
+
+    Parameters
+    ----------
+    rewards : array_like of shape (simulations, episodes)
+        The total reward of each episode.
+    optimal : array_like of the same shape, optional
+        The optimal value V*_0 of each episode's initial state, where the system knows it.
+    agents : list of agents, optional
+        The agents as they were at the end of their simulation.
+
+    Examples
+    --------
+    >>> import ocpfast as ocp
+    >>> agent = ocp.OCP(ocp.TabulaRasa(5, 2, horizon=5))
+    >>> result = ocp.run(agent, ocp.Chain(5), episodes=100, progress=False)
+    >>> result.rewards.shape
+    (1, 100)
+    >>> int(result.suboptimal()[0]) == result.regret()[0, -1]
+    True
+    """
+
+    def __init__(
+        self, rewards: ArrayLike, optimal: ArrayLike | None = None, agents: list[OCP] | None = None
+    ) -> None:
+        self._rewards: NDArray[np.float64] = np.asarray(rewards, dtype=np.float64)
+        if self._rewards.ndim != 2:
+            raise ValueError(f"rewards: expected shape (simulations, episodes), got {self._rewards.shape}")
+        self._optimal: NDArray[np.float64] | None = None
+        if optimal is not None:
+            self._optimal = np.asarray(optimal, dtype=np.float64)
+            if self._optimal.shape != self._rewards.shape:
+                raise ValueError(f"optimal: expected shape {self._rewards.shape}, got {self._optimal.shape}")
+        self._agents = agents
+
+    @property
+    def rewards(self) -> NDArray[np.float64]:
+        """Total reward of each episode, shape (simulations, episodes)."""
+        return self._rewards
+
+    @property
+    def optimal(self) -> NDArray[np.float64] | None:
+        """Optimal value of each episode's initial state; None where the system does not know it."""
+        return self._optimal
+
+    @property
+    def agents(self) -> list[OCP]:
+        """The agents at the end of their simulations, if the run was told to keep them."""
+        if self._agents is None:
+            raise AttributeError("agents: not kept; call run(..., keep_agents=True)")
+        return self._agents
+
+    def _loss(self, optimal_value: ArrayLike | None) -> NDArray[np.float64]:
+        optimal: NDArray[np.float64] | None = self._optimal
+        if optimal_value is not None:
+            optimal = np.asarray(optimal_value, dtype=np.float64)
+            if not np.all(np.isfinite(optimal)):
+                raise ValueError(f"optimal_value: expected finite numbers, got {optimal_value!r}")
+        if optimal is None:
+            raise ValueError("optimal_value: the system does not know its optimum, so it must be given")
+        try:
+            return np.broadcast_to(optimal, self._rewards.shape) - self._rewards
+        except ValueError:
+            raise ValueError(
+                f"optimal_value: expected a number or a shape that fits {self._rewards.shape}, got {optimal.shape}"
+            ) from None
+
+    def regret(self, optimal_value: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Cumulative regret.
+
+        Parameters
+        ----------
+        optimal_value : float or array_like, optional
+            V*_0 of the initial states; by default the system's own where it knows it.
+
+        Returns
+        -------
+        ndarray of shape (simulations, episodes)
+            The sum of V*_0 - reward over the episodes so far.
+
+        Examples
+        --------
+        >>> import ocpfast as ocp
+        >>> ocp.Result([[0.0, 1.0, 1.0]]).regret(optimal_value=1.0)
+        array([[1., 1., 1.]])
+        """
+        return np.cumsum(self._loss(optimal_value), axis=1)
+
+    def suboptimal(self, epsilon: float = 1e-9, optimal_value: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Count suboptimal episodes.
+
+        Parameters
+        ----------
+        epsilon : float, default 1e-9
+            An episode counts if its reward is below V*_0 - epsilon.
+        optimal_value : float or array_like, optional
+            As in `regret`.
+
+        Returns
+        -------
+        ndarray of shape (simulations,)
+            The number in each simulation.
+
+        Examples
+        --------
+        >>> import ocpfast as ocp
+        >>> ocp.Result([[0.0, 1.0, 1.0]]).suboptimal(optimal_value=1.0)
+        array([1])
+        """
+        epsilon = _check.number(epsilon, "epsilon", "a number >= 0")
+        if epsilon < 0:
+            raise ValueError(f"epsilon: expected a number >= 0, got {epsilon}")
+        return np.count_nonzero(self._loss(optimal_value) > epsilon, axis=1).astype(np.int64)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the result to a file; agents are not part of it.
+
+        The file is complete or not there: it is written beside its place and then renamed.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to; the file is a NumPy .npz archive.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import ocpfast as ocp
+        >>> path = os.path.join(tempfile.mkdtemp(), "result.npz")
+        >>> ocp.Result([[0.0, 1.0]]).save(path)
+        >>> ocp.load_result(path).rewards
+        array([[0., 1.]])
+        """
+        arrays = {"format": np.array(_FORMAT), "rewards": self._rewards}
+        if self._optimal is not None:
+            arrays["optimal"] = self._optimal
+        _write_atomically(path, lambda file: np.savez_compressed(file, **arrays))
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write one row for each episode of each simulation.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to. Columns: simulation, episode, reward and, where the optimum is known, regret so far.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import ocpfast as ocp
+        >>> path = os.path.join(tempfile.mkdtemp(), "result.csv")
+        >>> ocp.Result([[0.0, 1.0]]).to_csv(path)
+        >>> print(open(path).read().strip())
+        simulation,episode,reward
+        0,0,0.0
+        0,1,1.0
+        """
+        regret = self.regret().tolist() if self._optimal is not None else None
+
+        def write(file: IO[bytes]) -> None:
+            import io
+
+            text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+            rows = csv.writer(text, lineterminator="\n")
+            rows.writerow(["simulation", "episode", "reward", *(["regret"] if regret else [])])
+            for i, simulation in enumerate(self._rewards.tolist()):
+                for j, reward in enumerate(simulation):
+                    rows.writerow([i, j, reward, *([regret[i][j]] if regret else [])])
+            text.flush()
+            text.detach()
+
+        _write_atomically(path, write)
+
+    def plot(self, path: str | os.PathLike[str] | None = None, label: str | None = None, axes: Any = None) -> Any:
+        """Plot cumulative reward against the episode: the mean over simulations and twice its standard error.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to save the figure.
+        label : str, optional
+            For the legend.
+        axes : matplotlib Axes, optional
+            Where to draw, so that several results share a figure; by default a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+            What was drawn on.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import ocpfast as ocp
+        >>> path = os.path.join(tempfile.mkdtemp(), "result.png")
+        >>> axes = ocp.Result([[0.0, 1.0], [1.0, 1.0]]).plot(path)
+        >>> axes.get_xlabel()
+        'episode'
+        """
+        if axes is None:
+            try:
+                from matplotlib.figure import Figure
+            except ImportError:
+                raise ImportError("plot: needs matplotlib; pip install 'ocpfast[plot]'") from None
+            axes = Figure(figsize=(6.4, 4.0), layout="constrained").add_subplot()
+        total = np.cumsum(self._rewards, axis=1)
+        n, episodes = total.shape
+        mean = total.mean(axis=0)
+        error = total.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.zeros(episodes)
+        count = np.arange(1, episodes + 1)
+        (line,) = axes.plot(count, mean, label=label)
+        axes.fill_between(count, mean - 2 * error, mean + 2 * error, color=line.get_color(), alpha=0.25, lw=0)
+        axes.set_xlabel("episode")
+        axes.set_ylabel("cumulative reward")
+        if label is not None:
+            axes.legend()
+        if path is not None:
+            kind = Path(path).suffix.lstrip(".") or "png"
+            _write_atomically(path, lambda file: axes.figure.savefig(file, format=kind, dpi=150))
+        return axes
+
+    def __repr__(self) -> str:
+        simulations, episodes = self._rewards.shape
+        return f"<Result: {simulations} simulations x {episodes} episodes>"
+
+
+def load_result(path: str | os.PathLike[str]) -> Result:
+    """Read a result that `Result.save` wrote.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    Result
+        The result, without agents.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import ocpfast as ocp
+    >>> path = os.path.join(tempfile.mkdtemp(), "result.npz")
+    >>> ocp.Result([[0.0, 1.0]]).save(path)
+    >>> ocp.load_result(path)
+    <Result: 1 simulations x 2 episodes>
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            found = str(archive["format"])
+            if found != _FORMAT:
+                raise ValueError(f"path: expected a file of format {_FORMAT!r}, got {found!r} in {path}")
+            return Result(archive["rewards"], archive["optimal"] if "optimal" in archive else None)
+    except (KeyError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        raise ValueError(f"path: {path} is not a result saved by ocpfast, or is damaged") from error

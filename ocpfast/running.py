@@ -1,0 +1,243 @@
+"""Many episodes of many simulations, compiled, in parallel threads."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from typing import TypeAlias
+
+import numpy as np
+from tqdm import tqdm
+
+from ocpfast import _check, _core
+from ocpfast.agents import OCP
+from ocpfast.randomness import Seed, generator, simulation_streams
+from ocpfast.results import Result
+from ocpfast.systems import System
+
+__all__ = ["Interrupted", "run"]
+
+AgentSource: TypeAlias = OCP | Sequence[OCP] | Callable[[np.random.Generator], OCP]
+
+# Small enough that the last chunks keep all workers busy, large enough that a hundred thousand simulations of
+# microseconds are not a hundred thousand calls.
+_CHUNKS_PER_WORKER = 16
+_REFRESH_SECONDS = 0.1
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during `run`; `result` holds the simulations that were complete.
+
+    Attributes
+    ----------
+    result : Result
+        Rewards of the complete simulations.
+    simulations : list of int
+        Which simulations they are.
+    """
+
+    def __init__(self, result: Result, simulations: list[int]) -> None:
+        super().__init__(f"interrupted after {len(simulations)} complete simulations")
+        self.result = result
+        self.simulations = simulations
+
+
+class _Bar(tqdm):  # type: ignore[type-arg]
+    """A progress bar that starts no thread of its own."""
+
+    monitor_interval = 0
+
+
+def run(
+    agent: AgentSource,
+    system: System,
+    episodes: int = 1000,
+    simulations: int | None = None,
+    rng: Seed = None,
+    workers: int | None = None,
+    progress: bool = True,
+    keep_agents: bool = False,
+) -> Result:
+    """Run simulations of an agent in a system.
+
+    Parameters
+    ----------
+    agent : agent, sequence of agents, or callable
+        An agent is copied for each simulation, with all it has learned, and is itself unchanged; of a sequence, each
+        simulation copies one; a callable makes one for each simulation from that simulation's generator.
+    system : System
+        What the agent acts on; its kind and number of states, its actions and its horizon must fit the agent's
+        hypothesis class.
+    episodes : int, default 1000
+        The number of episodes of each simulation.
+    simulations : int, optional
+        The number of simulations; by default the length of the sequence, or 1.
+    rng : None, int, SeedSequence, BitGenerator or Generator
+        The source of all randomness; each simulation has its own streams (see `simulation_streams`), so results do
+        not depend on `workers`.
+    workers : int, optional
+        The number of threads; by default one for each core.
+    progress : bool, default True
+        Show a progress bar.
+    keep_agents : bool, default False
+        Keep each simulation's agent as it was at the end, in `Result.agents`.
+
+    Returns
+    -------
+    Result
+        Rewards of all episodes and, where the system knows it, the optimal value.
+
+    Raises
+    ------
+    Interrupted
+        On Ctrl-C, within a second, with what was complete.
+
+    Examples
+    --------
+    >>> import ocpfast as ocp
+    >>> agent = ocp.OCP(ocp.TabulaRasa(20, 2, horizon=20), ties="directed", replay=True)
+    >>> result = ocp.run(agent, ocp.Chain(20), episodes=200, simulations=3, rng=0, progress=False)
+    >>> result.rewards[:, -1]
+    array([1., 1., 1.])
+    """
+    if not isinstance(system, System):
+        raise TypeError(f"system: expected a System, got {system!r}")
+    episodes = _check.integer(episodes, "episodes", 1)
+    if isinstance(agent, Sequence):
+        if simulations is not None and simulations != len(agent):
+            raise ValueError(f"simulations: expected {len(agent)}, one for each agent, got {simulations}")
+        simulations = len(agent)
+    n = _check.integer(1 if simulations is None else simulations, "simulations", 1)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    n_workers = min(n, cores if workers is None else _check.integer(workers, "workers", 1))
+    if not callable(agent):
+        for one in agent if isinstance(agent, Sequence) else [agent]:
+            _check_fit(one, system)
+
+    job = _Job(agent, system, episodes, n, rng, keep_agents)
+    chunk = max(1, n // (n_workers * _CHUNKS_PER_WORKER))
+    pool = ThreadPoolExecutor(n_workers, thread_name_prefix="ocpfast")
+    pending: set[Future[None]] = set()
+    try:
+        pending = {pool.submit(job.simulate, first, min(first + chunk, n)) for first in range(0, n, chunk)}
+        with _Bar(total=n * episodes, unit="episode", unit_scale=True, disable=not progress) as bar:
+            failed = False
+            while pending and not failed:
+                done, pending = wait(pending, _REFRESH_SECONDS, FIRST_EXCEPTION)
+                failed = any(future.exception() is not None for future in done)
+                bar.update(job.episodes_done() - bar.n)
+                for future in done:
+                    future.result()
+    except KeyboardInterrupt:
+        job.stop()
+        pool.shutdown(cancel_futures=True)
+        raise Interrupted(*job.complete()) from None
+    except BaseException:
+        job.stop()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return job.result()
+
+
+def _check_fit(agent: object, system: System) -> OCP:
+    if not isinstance(agent, OCP):
+        raise TypeError(f"agent: expected an OCP agent (or a sequence of them, or a callable that makes one), got {agent!r}")
+    hypothesis = agent.hypothesis
+    if hypothesis.n_actions != system.n_actions:
+        raise ValueError(
+            f"agent: its class has {hypothesis.n_actions} actions, but the system has {system.n_actions}"
+        )
+    if hypothesis.n_states != system.n_states:
+        described = [
+            "vectors" if n_states is None else f"{n_states} states" for n_states in (hypothesis.n_states, system.n_states)
+        ]
+        raise ValueError(f"agent: its class is over {described[0]}, but the system is over {described[1]}")
+    if hypothesis.state_size is not None and hypothesis.state_size != system.state_size:
+        raise ValueError(
+            f"agent: its class has states of {hypothesis.state_size} numbers, but the system's have {system.state_size}"
+        )
+    if hypothesis.horizon is not None and hypothesis.horizon != system.horizon:
+        raise ValueError(f"agent: its class has horizon {hypothesis.horizon}, but the system has {system.horizon}")
+    if hypothesis.homogeneous and not agent._bounded and not agent._warned and system.reward_range[0] <= 0:
+        agent._warn_unbounded(stacklevel=4)
+    return agent
+
+
+class _Job:
+    """The simulations of one run, and what is known of them so far."""
+
+    def __init__(
+        self, agent: AgentSource, system: System, episodes: int, simulations: int, rng: Seed, keep_agents: bool
+    ) -> None:
+        self._agent = agent
+        self._system = system
+        self._capsule = system.capsule
+        self._episodes = episodes
+        self._streams = simulation_streams(rng, simulations)
+        try:
+            self._rewards = np.empty((simulations, episodes))
+            self._optimal = np.empty((simulations, episodes))
+        except (MemoryError, ValueError):
+            raise MemoryError(f"episodes, simulations: no memory for {episodes} x {simulations} rewards") from None
+        self._agents: list[OCP | None] = [None] * simulations
+        self._keep_agents = keep_agents
+        self._complete = np.zeros(simulations, dtype=bool)
+        self._controls: list[_core.Control] = []
+        self._stopped = threading.Event()
+
+    def _make_agent(self, simulation: int) -> OCP:
+        stream = self._streams[simulation][1]
+        if isinstance(self._agent, Sequence):
+            return self._agent[simulation].copy(stream)
+        if isinstance(self._agent, OCP):
+            return self._agent.copy(stream)
+        # what makes the agent draws from a stream of its own, so that ties do not depend on how much it drew
+        return _check_fit(self._agent(generator(stream.bit_generator.seed_seq.spawn(1)[0])), self._system).copy(stream)  # type: ignore[attr-defined]
+
+    def simulate(self, first: int, last: int) -> None:
+        """Run simulations first .. last - 1, in the calling thread."""
+        control = _core.Control()
+        self._controls.append(control)
+        if self._stopped.is_set():
+            return
+        agents = [self._make_agent(i) for i in range(first, last)]
+        done = _core.simulate(
+            agents=[agent._core for agent in agents],
+            system=self._capsule,
+            system_bitgens=[self._streams[i][0].bit_generator.capsule for i in range(first, last)],
+            agent_bitgens=[agent._capsule for agent in agents],
+            episodes=self._episodes,
+            rewards=self._rewards[first:last],
+            optimal=self._optimal[first:last],
+            first_simulation=first,
+            control=control,
+        )
+        self._complete[first : first + done] = True
+        if self._keep_agents:
+            self._agents[first:last] = agents
+
+    def stop(self) -> None:
+        """Make all simulations stop within a step."""
+        self._stopped.set()
+        for control in self._controls:
+            control.stop()
+
+    def episodes_done(self) -> int:
+        return sum(control.episodes_done for control in self._controls)
+
+    def result(self) -> Result:
+        return self._result_of(np.arange(len(self._complete)))
+
+    def complete(self) -> tuple[Result, list[int]]:
+        which = np.flatnonzero(self._complete)
+        return self._result_of(which), which.tolist()
+
+    def _result_of(self, which: np.ndarray) -> Result:
+        whole = len(which) == len(self._complete)
+        rewards = self._rewards if whole else self._rewards[which]
+        optimal = self._optimal if whole else self._optimal[which]
+        agents = [self._agents[i] for i in which] if self._keep_agents else None
+        return Result(rewards, None if np.isnan(optimal).any() else optimal, agents)  # type: ignore[arg-type]
