@@ -228,9 +228,7 @@ class TabulaRasa(_Aggregation):
 
     def __repr__(self) -> str:
         lower = "" if self._lower == "off" else f", lower={self._lower!r}"
-        return (
-            f"TabulaRasa(n_states={self._n_states}, n_actions={self._n_actions}, horizon={self._horizon}{lower})"
-        )
+        return f"TabulaRasa(n_states={self._n_states}, n_actions={self._n_actions}, horizon={self._horizon}{lower})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TabulaRasa) and self.__reduce__() == other.__reduce__()
@@ -319,9 +317,7 @@ class StateAggregation(_Aggregation):
                 raise ValueError(f"{where}: expected labels without gaps, got {one.max()} among {one.size} labels")
             unused = np.flatnonzero(np.bincount(one.ravel()) == 0)
             if unused.size:
-                raise ValueError(
-                    f"{where}: expected every label of 0..{one.max()} to be used, but {unused[0]} is not"
-                )
+                raise ValueError(f"{where}: expected every label of 0..{one.max()} to be used, but {unused[0]} is not")
         labels.flags.writeable = False
         return labels
 

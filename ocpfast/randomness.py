@@ -56,9 +56,7 @@ def generator(rng: Seed, name: str = "rng") -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(_seed_sequence(rng, name)))
 
 
-def simulation_streams(
-    rng: Seed, simulations: int
-) -> list[tuple[np.random.Generator, np.random.Generator]]:
+def simulation_streams(rng: Seed, simulations: int) -> list[tuple[np.random.Generator, np.random.Generator]]:
     """Independent random streams of each simulation: one for the system, one for the agent.
 
     `ocpfast.run` draws from these, so a loop of one's own that uses them sees the same trajectories.

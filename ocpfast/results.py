@@ -65,9 +65,7 @@ class Result:
     True
     """
 
-    def __init__(
-        self, rewards: ArrayLike, optimal: ArrayLike | None = None, agents: list[OCP] | None = None
-    ) -> None:
+    def __init__(self, rewards: ArrayLike, optimal: ArrayLike | None = None, agents: list[OCP] | None = None) -> None:
         self._rewards: NDArray[np.float64] = np.asarray(rewards, dtype=np.float64)
         if self._rewards.ndim != 2:
             raise ValueError(f"rewards: expected shape (simulations, episodes), got {self._rewards.shape}")
@@ -296,6 +294,6 @@ def load_result(path: str | os.PathLike[str]) -> Result:
             found = str(archive["format"])
             if found != _FORMAT:
                 raise ValueError(f"path: expected a file of format {_FORMAT!r}, got {found!r} in {path}")
-            return Result(archive["rewards"], archive["optimal"] if "optimal" in archive else None)
+            return Result(archive["rewards"], archive.get("optimal"))
     except (KeyError, EOFError, AttributeError, zipfile.BadZipFile) as error:
         raise ValueError(f"path: {path} is not a result saved by ocpfast, or is damaged") from error

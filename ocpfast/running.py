@@ -144,15 +144,16 @@ def run(
 
 def _check_fit(agent: object, system: System) -> OCP:
     if not isinstance(agent, OCP):
-        raise TypeError(f"agent: expected an OCP agent (or a sequence of them, or a callable that makes one), got {agent!r}")
+        raise TypeError(
+            f"agent: expected an OCP agent (or a sequence of them, or a callable that makes one), got {agent!r}"
+        )
     hypothesis = agent.hypothesis
     if hypothesis.n_actions != system.n_actions:
-        raise ValueError(
-            f"agent: its class has {hypothesis.n_actions} actions, but the system has {system.n_actions}"
-        )
+        raise ValueError(f"agent: its class has {hypothesis.n_actions} actions, but the system has {system.n_actions}")
     if hypothesis.n_states != system.n_states:
         described = [
-            "vectors" if n_states is None else f"{n_states} states" for n_states in (hypothesis.n_states, system.n_states)
+            "vectors" if n_states is None else f"{n_states} states"
+            for n_states in (hypothesis.n_states, system.n_states)
         ]
         raise ValueError(f"agent: its class is over {described[0]}, but the system is over {described[1]}")
     if hypothesis.state_size is not None and hypothesis.state_size != system.state_size:
@@ -170,7 +171,13 @@ class _Job:
     """The simulations of one run, and what is known of them so far."""
 
     def __init__(
-        self, agent: AgentSource, system: System, episodes: int, simulations: int, rng: Seed, keep_agents: bool
+        self,
+        agent: AgentSource,
+        system: System,
+        episodes: int,
+        simulations: int,
+        rng: Seed,
+        keep_agents: bool,
     ) -> None:
         self._agent = agent
         self._system = system

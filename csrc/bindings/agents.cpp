@@ -21,8 +21,7 @@ std::int64_t checked_layer(const AggregationOcp& agent, py::handle period) {
 std::int64_t checked_cell(const AggregationOcp& agent, py::handle state, py::handle action, py::handle period) {
     const ocp::Partition& partition = agent.known().partition();
     const std::int64_t point = checked_point(partition, state, "state");
-    return partition.cell(checked_layer(agent, period), point,
-                          checked_index(action, partition.n_actions(), "action"));
+    return partition.cell(checked_layer(agent, period), point, checked_index(action, partition.n_actions(), "action"));
 }
 
 std::int64_t act(AggregationOcp& agent, py::handle state, const py::capsule& bitgen) {
@@ -47,8 +46,7 @@ bool observe(AggregationOcp& agent, py::handle next_state, double reward, bool t
     }
     const int ending = terminated ? OCP_TERMINATED : truncated ? OCP_TRUNCATED : OCP_CONTINUES;
     // after a terminal transition the next state has no value: whatever it is, it is not looked at
-    const std::int64_t point =
-        terminated ? 0 : checked_point(agent.known().partition(), next_state, "next_state");
+    const std::int64_t point = terminated ? 0 : checked_point(agent.known().partition(), next_state, "next_state");
     return agent.observe(point, reward, ending);
 }
 
@@ -89,20 +87,21 @@ void bind_agents(py::module_& m) {
              py::arg("replay_sweeps"))
         .def("act", &act, py::arg("state"), py::arg("bitgen"))
         .def("greedy", &greedy, py::arg("state"), py::arg("period"))
-        .def("observe", &observe, py::arg("next_state"), py::arg("reward"), py::arg("terminated"),
-             py::arg("truncated"))
+        .def("observe", &observe, py::arg("next_state"), py::arg("reward"), py::arg("terminated"), py::arg("truncated"))
         .def("begin_episode", &AggregationOcp::begin_episode)
-        .def("upper",
-             [](const AggregationOcp& agent, py::handle state, py::handle action, py::handle period) {
-                 return agent.known().upper(checked_cell(agent, state, action, period));
-             },
-             py::arg("state"), py::arg("action"), py::arg("period"))
+        .def(
+            "upper",
+            [](const AggregationOcp& agent, py::handle state, py::handle action, py::handle period) {
+                return agent.known().upper(checked_cell(agent, state, action, period));
+            },
+            py::arg("state"), py::arg("action"), py::arg("period"))
         .def("lower", &lower, py::arg("state"), py::arg("action"), py::arg("period"))
-        .def("determined",
-             [](const AggregationOcp& agent, py::handle state, py::handle action, py::handle period) {
-                 return agent.known().determined(checked_cell(agent, state, action, period));
-             },
-             py::arg("state"), py::arg("action"), py::arg("period"))
+        .def(
+            "determined",
+            [](const AggregationOcp& agent, py::handle state, py::handle action, py::handle period) {
+                return agent.known().determined(checked_cell(agent, state, action, period));
+            },
+            py::arg("state"), py::arg("action"), py::arg("period"))
         .def_property_readonly("n_constraints",
                                [](const AggregationOcp& agent) { return agent.known().n_constraints(); })
         .def_property_readonly("period", &AggregationOcp::period)

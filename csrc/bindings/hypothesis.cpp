@@ -84,8 +84,8 @@ std::int64_t checked_point(const ocp::Partition& partition, py::handle state, co
         values = large.data();
     }
     if (!read_vector(state, grid->dimension(), values)) {
-        throw py::value_error(std::string(name) + ": expected " + std::to_string(grid->dimension()) +
-                              " numbers, got " + shown(state));
+        throw py::value_error(std::string(name) + ": expected " + std::to_string(grid->dimension()) + " numbers, got " +
+                              shown(state));
     }
     const std::int64_t point = grid->label(values);
     if (point == ocp::Grid::no_label) {

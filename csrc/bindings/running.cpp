@@ -80,6 +80,6 @@ void bind_running(py::module_& m) {
         .def_property_readonly("episodes_done",
                                [](const ocp::Control& control) { return control.episodes_done.load(); });
     m.def("simulate", &simulate, py::arg("agents"), py::arg("system"), py::arg("system_bitgens"),
-          py::arg("agent_bitgens"), py::arg("episodes"), py::arg("rewards").noconvert(),
-          py::arg("optimal").noconvert(), py::arg("first_simulation"), py::arg("control"));
+          py::arg("agent_bitgens"), py::arg("episodes"), py::arg("rewards").noconvert(), py::arg("optimal").noconvert(),
+          py::arg("first_simulation"), py::arg("control"));
 }

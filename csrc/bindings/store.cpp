@@ -44,11 +44,12 @@ void bind_store(py::module_& m) {
         .def("end_episode", &BoxStore::end_episode)
         .def("kept", [](const BoxStore& store) { return rows(store, true); })
         .def("rejected", [](const BoxStore& store) { return rows(store, false); })
-        .def("interval",
-             [](const BoxStore& store, py::handle index) {
-                 const ocp::Box& box = store.hypotheses();
-                 const auto i = checked_index(index, static_cast<std::int64_t>(box.size()), "index");
-                 return std::make_pair(box.lower(i), box.upper(i));
-             },
-             py::arg("index"));
+        .def(
+            "interval",
+            [](const BoxStore& store, py::handle index) {
+                const ocp::Box& box = store.hypotheses();
+                const auto i = checked_index(index, static_cast<std::int64_t>(box.size()), "index");
+                return std::make_pair(box.lower(i), box.upper(i));
+            },
+            py::arg("index"));
 }

@@ -30,8 +30,7 @@ struct Outcome {
 class Instance {
 public:
     explicit Instance(const ocp_system& system)
-        : system_(system),
-          instance_(system.clone == nullptr ? system.parameters : system.clone(system.parameters)) {}
+        : system_(system), instance_(system.clone == nullptr ? system.parameters : system.clone(system.parameters)) {}
     ~Instance() {
         if (system_.clone != nullptr && instance_ != nullptr) system_.destroy(instance_);
     }

@@ -2,8 +2,7 @@
 //
 // Our own rather than libm's, so that a simulation gives the same bits on every platform, and a straight line
 // of additions, multiplications and bit operations, so that many angles can go through side by side.
-#ifndef OCPFAST_SINCOS_HPP
-#define OCPFAST_SINCOS_HPP
+#pragma once
 
 #ifdef __FAST_MATH__
 #error "ocpfast/sincos.hpp relies on the order of floating-point operations: compile without -ffast-math"
@@ -75,5 +74,3 @@ inline SineCosine sincos(double angle) noexcept {
 }
 
 }  // namespace ocp
-
-#endif

@@ -33,8 +33,7 @@ public:
         bool kept;
     };
 
-    explicit ConstraintStore(Hypotheses hypotheses, Selection selection = Selection::all,
-                             std::int64_t window = 0)
+    explicit ConstraintStore(Hypotheses hypotheses, Selection selection = Selection::all, std::int64_t window = 0)
         : hypotheses_(std::move(hypotheses)), selection_(selection), window_(window) {}
 
     // Returns the constraint's sequence number, or `dropped` where it may be forgotten for good.
@@ -89,10 +88,9 @@ private:
     }
 
     std::size_t position_of(const Constraint& constraint) const {
-        const auto place = std::lower_bound(entries_.begin(), entries_.end(), constraint,
-                                            [](const Entry& entry, const Constraint& other) {
-                                                return has_priority(entry.constraint, other);
-                                            });
+        const auto place = std::lower_bound(
+            entries_.begin(), entries_.end(), constraint,
+            [](const Entry& entry, const Constraint& other) { return has_priority(entry.constraint, other); });
         return static_cast<std::size_t>(place - entries_.begin());
     }
 
@@ -209,9 +207,9 @@ private:
 
     Hypotheses hypotheses_;
     Selection selection_;
-    std::int64_t window_;                                      // W, in episodes
-    std::vector<Entry> entries_;                               // in priority order
-    std::unordered_map<std::int64_t, double> upper_of_;        // sequence -> U, to find an entry by bisection
+    std::int64_t window_;                                         // W, in episodes
+    std::vector<Entry> entries_;                                  // in priority order
+    std::unordered_map<std::int64_t, double> upper_of_;           // sequence -> U, to find an entry by bisection
     std::deque<std::pair<std::int64_t, std::int64_t>> observed_;  // (episode, sequence), only with a window
     std::size_t n_rejected_ = 0;
     std::int64_t next_sequence_ = 0;

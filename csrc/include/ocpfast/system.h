@@ -20,11 +20,11 @@ extern "C" {
 
 /* The memory layout of NumPy's bitgen_t, so that a NumPy bit generator can be used as it is. */
 typedef struct ocp_bitgen {
-    void *state;
-    uint64_t (*next_uint64)(void *state);
-    uint32_t (*next_uint32)(void *state);
-    double (*next_double)(void *state); /* uniform on [0, 1) */
-    uint64_t (*next_raw)(void *state);
+    void* state;
+    uint64_t (*next_uint64)(void* state);
+    uint32_t (*next_uint32)(void* state);
+    double (*next_double)(void* state); /* uniform on [0, 1) */
+    uint64_t (*next_raw)(void* state);
 } ocp_bitgen;
 
 enum ocp_system_flags {
@@ -68,30 +68,30 @@ typedef struct ocp_system {
 
     /* What the functions below get as `instance`. Where clone is NULL the system has no memory and all
      * simulations share `parameters`; else each simulation gets a clone of its own and destroys it. */
-    void *parameters;
-    void *(*clone)(const void *parameters); /* NULL on failure */
-    void (*destroy)(void *instance);
+    void* parameters;
+    void* (*clone)(const void* parameters); /* NULL on failure */
+    void (*destroy)(void* instance);
 
     /* Writes the initial state of an episode. Returns of ocp_error. */
-    int (*reset)(void *instance, int64_t episode, ocp_bitgen *bitgen, void *state);
+    int (*reset)(void* instance, int64_t episode, ocp_bitgen* bitgen, void* state);
 
     /* Replaces state by the next one and writes reward and ending. `action` points to an int64_t, or to
      * action_size doubles. The horizon is the caller's business: a step never truncates at it. */
-    int (*step)(void *instance, int64_t period, void *state, const void *action, ocp_bitgen *bitgen,
-                double *reward, int *ending);
+    int (*step)(void* instance, int64_t period, void* state, const void* action, ocp_bitgen* bitgen, double* reward,
+                int* ending);
 
     /* One step of `lanes` independent simulations, in structure-of-arrays layout: component i of lane k is
      * state[i * lanes + k]; each lane has its own period and bit generator. NULL: the caller loops. */
-    int (*step_many)(void *const *instances, int64_t lanes, const int64_t *periods, void *states,
-                     const void *actions, ocp_bitgen *const *bitgens, double *rewards, int *endings);
+    int (*step_many)(void* const* instances, int64_t lanes, const int64_t* periods, void* states, const void* actions,
+                     ocp_bitgen* const* bitgens, double* rewards, int* endings);
 
     /* V*_0(state) into value. NULL where it is not known. */
-    int (*optimal_value)(void *instance, const void *state, double *value);
+    int (*optimal_value)(void* instance, const void* state, double* value);
 
     /* The memory of an instance as bytes: save returns their number (and writes them if `bytes` is not
      * NULL), load restores them. NULL where there is no memory. */
-    int64_t (*save)(const void *instance, void *bytes);
-    int (*load)(void *instance, const void *bytes, int64_t size);
+    int64_t (*save)(const void* instance, void* bytes);
+    int (*load)(void* instance, const void* bytes, int64_t size);
 } ocp_system;
 
 #ifdef __cplusplus

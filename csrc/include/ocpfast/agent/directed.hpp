@@ -33,8 +33,8 @@ public:
 
     // All maximisers at (layer, point) must be undetermined.
     template <class Visited>
-    std::int64_t choose(const Class& known, const Transitions& transitions, const Visited& visited,
-                        std::int64_t layer, std::int64_t point) {
+    std::int64_t choose(const Class& known, const Transitions& transitions, const Visited& visited, std::int64_t layer,
+                        std::int64_t point) {
         const auto best = known.best(layer, point);
         const std::int64_t fresh = first_new(known, visited, layer, point, best.upper);
         if (fresh != none) return fresh;
@@ -64,8 +64,8 @@ private:
     };
 
     template <class Visited>
-    static std::int64_t first_new(const Class& known, const Visited& visited, std::int64_t layer,
-                                  std::int64_t point, double upper) {
+    static std::int64_t first_new(const Class& known, const Visited& visited, std::int64_t layer, std::int64_t point,
+                                  double upper) {
         for (std::int64_t action = 0; action < known.partition().n_actions(); ++action) {
             const std::int64_t index = known.index(layer, point, action);
             if (known.upper(index) == upper && !visited(index)) return action;

@@ -41,13 +41,17 @@ public:
         const auto& partition = known_.partition();
         n_actions_ = partition.n_actions();
         horizon_ = partition.horizon();
+        knows_lower_ = known_.knows_lower();
+        replays_ = options_.replay != ReplayMode::off;
+        stationary_ = options_.replay == ReplayMode::stationary;
+        stores_transitions_ = replays_ || options_.ties == Ties::directed;
         if (options_.ties == Ties::least_visited || options_.ties == Ties::directed) {
             visits_.assign(static_cast<std::size_t>(partition.n_cells()), 0);
         }
-        if (stores_transitions()) {
-            transitions_ = Transitions(stationary() ? 1 : partition.n_layers(), partition.n_points(), n_actions_);
+        if (stores_transitions_) {
+            transitions_ = Transitions(stationary_ ? 1 : partition.n_layers(), partition.n_points(), n_actions_);
         }
-        if (replays()) replay_ = Replay<Class>(known_, stationary(), options_.discount, options_.replay_sweeps);
+        if (replays_) replay_ = Replay<Class>(known_, stationary_, options_.discount, options_.replay_sweeps);
         if (options_.ties == Ties::directed) directed_ = Directed<Class>(known_);
     }
 
@@ -70,9 +74,9 @@ public:
     bool observe(std::int64_t next_point, double reward, int ending) {
         const bool last = horizon_ != 0 && period_ == horizon_ - 1;
         const bool terminal = ending == OCP_TERMINATED || last;
-        if (stores_transitions()) {
+        if (stores_transitions_) {
             // a stationary transition can be replayed before the last period, where it does lead somewhere
-            const bool nowhere = ending == OCP_TERMINATED || (last && !stationary());
+            const bool nowhere = ending == OCP_TERMINATED || (last && !stationary_);
             reward = store(nowhere ? Transitions::terminal : next_point, reward);
         }
 
@@ -83,9 +87,8 @@ public:
             // the suprema behind U are those that choose the next action: computed once
             best_ = known_.best(next_layer, next_point);
             estimate.upper = reward + options_.discount * best_.upper;
-            estimate.lower = known_.knows_lower()
-                                 ? reward + options_.discount * known_.lower_max(next_layer, next_point)
-                                 : -infinity;
+            estimate.lower =
+                knows_lower_ ? reward + options_.discount * known_.lower_max(next_layer, next_point) : -infinity;
             estimate.determined = best_.determined;
             known_at_ = next_point;
         }
@@ -120,9 +123,6 @@ public:
 private:
     static constexpr std::int64_t nowhere_ = -1;
 
-    bool replays() const { return options_.replay != ReplayMode::off; }
-    bool stationary() const { return options_.replay == ReplayMode::stationary; }
-    bool stores_transitions() const { return replays() || options_.ties == Ties::directed; }
     std::int64_t layer(std::int64_t period) const { return horizon_ == 0 ? 0 : period; }
 
     void look_at(std::int64_t point) {
@@ -178,9 +178,7 @@ private:
 
     std::int64_t choose_directed() {
         if (!best_.determined) {
-            const auto visited = [this](std::int64_t index) {
-                return visits_[static_cast<std::size_t>(index)] != 0;
-            };
+            const auto visited = [this](std::int64_t index) { return visits_[static_cast<std::size_t>(index)] != 0; };
             return directed_.choose(known_, transitions_, visited, layer(period_), point_);
         }
         directed_.forget();
@@ -195,7 +193,7 @@ private:
         std::int64_t& visits = visits_[static_cast<std::size_t>(known_.index(layer(period_), point_, action_))];
         if (visits++ != 0 || options_.ties != Ties::directed) return;
         directed_.forget();
-        if (!stationary()) return;
+        if (!stationary_) return;
         // what is seen at one period will be replayed at every period
         for (std::int64_t layer = 0; layer < known_.partition().n_layers(); ++layer) {
             std::int64_t& others = visits_[static_cast<std::size_t>(known_.index(layer, point_, action_))];
@@ -209,32 +207,32 @@ private:
         edge_ = edge;
         if (changed) {
             directed_.forget();
-            if (replays()) replay_.edge_changed(edge);
+            if (replays_) replay_.edge_changed(edge);
         }
-        return replays() ? transitions_.edge(edge).reward : reward;
+        return replays_ ? transitions_.edge(edge).reward : reward;
     }
 
     void learn(std::int64_t index, const Estimate& estimate) {
-        const std::int64_t holder = replays() ? replay_.holder(edge_, layer(period_)) : Class::no_holder;
+        const std::int64_t holder = replays_ ? replay_.holder(edge_, layer(period_)) : Class::no_holder;
         if (!options_.immediate) {
             known_.stage(index, estimate, holder);
             return;
         }
         if (known_.join(index, estimate, holder)) changed(index);
-        if (replays()) replay_.propagate(known_, transitions_);
+        if (replays_) replay_.propagate(known_, transitions_);
         known_at_ = nowhere_;
     }
 
     void changed(std::int64_t index) {
         directed_.forget();
-        if (replays()) replay_.touch(known_, index);
+        if (replays_) replay_.touch(known_, index);
     }
 
     void end_episode() {
         const auto changed_here = [this](std::int64_t index) { changed(index); };
         known_.commit(changed_here);
         known_.end_episode(changed_here);
-        if (replays()) replay_.propagate(known_, transitions_);
+        if (replays_) replay_.propagate(known_, transitions_);
         ++n_episodes_;
         start_over();
     }
@@ -249,6 +247,7 @@ private:
     Class known_;
     OcpOptions options_;
     std::int64_t n_actions_, horizon_;  // |A|, H (0: time-homogeneous)
+    bool knows_lower_, replays_, stationary_, stores_transitions_;
 
     std::int64_t period_ = 0;
     std::int64_t point_ = nowhere_, action_ = 0;

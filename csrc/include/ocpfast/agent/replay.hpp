@@ -157,12 +157,12 @@ private:
     double discount_ = 1;
     std::int64_t max_sweeps_ = 0;
 
-    std::vector<Value> value_;                       // per (layer, point), as edges last saw it
-    std::vector<std::uint8_t> is_dirty_;             // per (layer, point)
-    std::vector<std::vector<std::int64_t>> dirty_;   // per layer
-    std::int64_t highest_dirty_ = -1;                // layer
-    std::vector<std::int64_t> fresh_;                // stationary: edges not yet replayed at every period
-    std::vector<std::int64_t> changed_, work_;       // scratch: points, edges
+    std::vector<Value> value_;                      // per (layer, point), as edges last saw it
+    std::vector<std::uint8_t> is_dirty_;            // per (layer, point)
+    std::vector<std::vector<std::int64_t>> dirty_;  // per layer
+    std::int64_t highest_dirty_ = -1;               // layer
+    std::vector<std::int64_t> fresh_;               // stationary: edges not yet replayed at every period
+    std::vector<std::int64_t> changed_, work_;      // scratch: points, edges
     std::int64_t n_recomputed_ = 0;
 };
 

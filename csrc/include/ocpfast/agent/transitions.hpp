@@ -33,8 +33,8 @@ public:
           incoming_(static_cast<std::size_t>(n_layers * n_points), -1) {}
 
     // Returns the edge's number, and whether the edge is new or has a smaller reward than before.
-    std::pair<std::int64_t, bool> record(std::int64_t layer, std::int64_t point, std::int64_t action,
-                                         std::int64_t next, double reward) {
+    std::pair<std::int64_t, bool> record(std::int64_t layer, std::int64_t point, std::int64_t action, std::int64_t next,
+                                         double reward) {
         std::int32_t& head = outgoing_[action_slot(layer, point, action)];
         std::int32_t previous = -1;
         for (std::int32_t e = head; e >= 0; previous = e, e = edges_[at(e)].following_outgoing) {
@@ -50,8 +50,12 @@ public:
             return {e, smaller};
         }
         const auto number = static_cast<std::int32_t>(edges_.size());
-        Edge edge{static_cast<std::int32_t>(point), static_cast<std::int32_t>(action),
-                  static_cast<std::int32_t>(next),  head, -1, reward};
+        Edge edge{static_cast<std::int32_t>(point),
+                  static_cast<std::int32_t>(action),
+                  static_cast<std::int32_t>(next),
+                  head,
+                  -1,
+                  reward};
         head = number;
         if (next != terminal) {
             std::int32_t& incoming = incoming_[slot(layer, next)];
@@ -70,9 +74,7 @@ public:
         return outgoing_[action_slot(layer, point, action)];
     }
     // Edges of a layer that lead to `next`: follow following_incoming.
-    std::int64_t first_incoming(std::int64_t layer, std::int64_t next) const {
-        return incoming_[slot(layer, next)];
-    }
+    std::int64_t first_incoming(std::int64_t layer, std::int64_t next) const { return incoming_[slot(layer, next)]; }
 
 private:
     static std::size_t at(std::int64_t number) { return static_cast<std::size_t>(number); }

@@ -43,12 +43,8 @@ public:
     bool compatible(const Constraint& c) const {
         return std::max(c.lower, lower(c.index)) <= std::min(c.upper, upper(c.index));
     }
-    bool reduces_dimension(const Constraint& c) const {
-        return c.lower == c.upper && lower(c.index) < upper(c.index);
-    }
-    bool determines(const Constraint& c) const {
-        return c.upper < infinity && at(c.index).uppers.empty();
-    }
+    bool reduces_dimension(const Constraint& c) const { return c.lower == c.upper && lower(c.index) < upper(c.index); }
+    bool determines(const Constraint& c) const { return c.upper < infinity && at(c.index).uppers.empty(); }
 
     void add(const Constraint& c) {
         at(c.index).lowers.insert(c.lower);

@@ -33,8 +33,8 @@ public:
     // rounding of sums along different paths.
     static constexpr double contradiction_tolerance = 1e-9;
 
-    Cells(std::shared_ptr<const Partition> partition, Selection selection, std::int64_t window,
-          PriorBounds prior, bool track_lower)
+    Cells(std::shared_ptr<const Partition> partition, Selection selection, std::int64_t window, PriorBounds prior,
+          bool track_lower)
         : partition_(std::move(partition)),
           selection_(selection),
           window_(window),
@@ -51,6 +51,7 @@ public:
             for (std::size_t c = 0; c < n; ++c) lower_[c] = prior_lower(static_cast<std::int64_t>(c));
         }
         if (selection_ == Selection::window) recent_.resize(n);
+        for (const double bound : prior_.upper) bounded_ |= bound < infinity;
     }
 
     const Partition& partition() const { return *partition_; }
@@ -69,17 +70,11 @@ public:
     };
 
     Best best(std::int64_t layer, std::int64_t point) const {
-        const std::int64_t first = partition_->cell(layer, point, 0);
-        Best best{upper_[at(first)], 0, determined_[at(first)] != 0};
-        for (std::int64_t action = 1; action < partition_->n_actions(); ++action) {
-            const std::size_t c = at(partition_->cell(layer, point, action));
-            if (upper_[c] > best.upper) {
-                best = {upper_[c], action, determined_[c] != 0};
-            } else if (upper_[c] == best.upper) {
-                best.determined |= determined_[c] != 0;
-            }
+        if (partition_->one_cell_a_slot()) {
+            const std::size_t first = at(partition_->first_slot(layer, point));
+            return best_of([first](std::int64_t action) { return first + at(action); });
         }
-        return best;
+        return best_of([&](std::int64_t action) { return at(partition_->cell(layer, point, action)); });
     }
 
     // inf over what is left of max_a Q; for a product of intervals it is the largest lower value.
@@ -125,6 +120,8 @@ public:
     // Keeps a constraint back until the episode ends. Bounded: one slot a cell, as only the smallest U of an
     // episode (for `first`: the first) can matter.
     void stage(std::int64_t cell, const Estimate& estimate, std::int64_t holder = no_holder) {
+        // Once learning is over nearly every constraint is redundant, and this is all it costs.
+        if (selection_ == Selection::all && !track_lower_ && !improves(estimate, upper(cell), determined(cell))) return;
         if (impossible(cell, estimate)) {
             ++n_staged_rejected_;
             return;
@@ -230,6 +227,25 @@ private:
 
     static std::size_t at(std::int64_t cell) { return static_cast<std::size_t>(cell); }
 
+    template <class CellOf>
+    Best best_of(const CellOf& cell_of) const {
+        const std::int64_t n_actions = partition_->n_actions();
+        double upper = upper_[cell_of(0)];
+        std::int64_t chosen = 0;
+        for (std::int64_t action = 1; action < n_actions; ++action) {
+            const double other = upper_[cell_of(action)];
+            const bool better = other > upper;
+            chosen = better ? action : chosen;
+            upper = better ? other : upper;
+        }
+        if (!bounded_) return {upper, chosen, upper < infinity};
+        bool determined = false;
+        for (std::int64_t action = chosen; action < n_actions; ++action) {
+            determined |= upper_[cell_of(action)] == upper && determined_[cell_of(action)];
+        }
+        return {upper, chosen, determined};
+    }
+
     double prior_lower(std::int64_t cell) const { return prior_.lower[at(prior_layer(cell, prior_.lower))]; }
     double prior_upper(std::int64_t cell) const { return prior_.upper[at(prior_layer(cell, prior_.upper))]; }
     std::int64_t prior_layer(std::int64_t cell, const std::vector<double>& bounds) const {
@@ -311,7 +327,8 @@ private:
                 (recent.back().upper == estimate.upper && (estimate.determined || !recent.back().determined)))) {
             recent.pop_back();
         }
-        const bool outdone = !recent.empty() && recent.back().episode == episode_ && recent.back().upper <= estimate.upper;
+        const bool outdone =
+            !recent.empty() && recent.back().episode == episode_ && recent.back().upper <= estimate.upper;
         if (!outdone) recent.push_back({episode_, estimate.upper, estimate.determined});
         if (new_here) observed_.push_back({episode_, cell, -infinity});
         refresh_from_window(cell);
@@ -356,12 +373,13 @@ private:
     std::int64_t window_;  // W
     PriorBounds prior_;
     bool track_lower_;
+    bool bounded_ = false;  // else a cell is determined iff its upper value is finite
 
-    std::vector<double> upper_;              // per cell
-    std::vector<std::uint8_t> determined_;   // per cell
-    std::vector<double> lower_;              // per cell, if tracked
-    std::vector<LowerValues> lowers_;        // per cell, if tracked
-    std::vector<double> held_;               // per holder, if tracked: the L held on its behalf
+    std::vector<double> upper_;                // per cell
+    std::vector<std::uint8_t> determined_;     // per cell
+    std::vector<double> lower_;                // per cell, if tracked
+    std::vector<LowerValues> lowers_;          // per cell, if tracked
+    std::vector<double> held_;                 // per holder, if tracked: the L held on its behalf
     std::vector<std::vector<Recent>> recent_;  // per cell, with a window
     std::deque<Observed> observed_;            // with a window
 

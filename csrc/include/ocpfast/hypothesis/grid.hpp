@@ -13,7 +13,8 @@ namespace ocp {
 // The bins of one dimension: n edges make n + 1 bins; a value on an edge belongs to the bin above it.
 class Bins {
 public:
-    explicit Bins(std::vector<double> edges) : edges_(std::move(edges)) {
+    explicit Bins(std::vector<double> edges)
+        : edges_(std::move(edges)), size_(static_cast<std::int64_t>(edges_.size()) + 1) {
         const std::size_t n = edges_.size();
         if (n < 2) return;
         const double width = (edges_.back() - edges_.front()) / static_cast<double>(n - 1);
@@ -24,7 +25,7 @@ public:
         if (uniform) inverse_width_ = 1 / width;
     }
 
-    std::int64_t size() const { return static_cast<std::int64_t>(edges_.size()) + 1; }
+    std::int64_t size() const { return size_; }
     const std::vector<double>& edges() const { return edges_; }
 
     std::int64_t bin(double value) const {  // value is not NaN
@@ -33,16 +34,18 @@ public:
         }
         // Uniform edges: guess by a multiplication, then let the edges themselves decide, so that the answer is
         // the bisection's to the last bit. On the pendulum's 31 x 31 cells this takes 2 ns instead of 14.
-        const double top = static_cast<double>(edges_.size());
-        const double guess = (value - edges_.front()) * inverse_width_ + 1;
-        auto bin = static_cast<std::size_t>(std::min(std::max(guess, 0.0), top));
-        if (bin > 0 && value < edges_[bin - 1]) --bin;
-        if (bin < edges_.size() && value >= edges_[bin]) ++bin;
-        return static_cast<std::int64_t>(bin);
+        const double* edges = edges_.data();
+        const std::int64_t n = size_ - 1;
+        const double guess = (value - edges[0]) * inverse_width_ + 1;
+        auto bin = static_cast<std::int64_t>(std::min(std::max(guess, 0.0), static_cast<double>(n)));
+        if (bin > 0 && value < edges[bin - 1]) --bin;
+        if (bin < n && value >= edges[bin]) ++bin;
+        return bin;
     }
 
 private:
     std::vector<double> edges_;  // finite, strictly increasing
+    std::int64_t size_;          // number of bins
     double inverse_width_ = 0;   // 0: not uniform
 };
 

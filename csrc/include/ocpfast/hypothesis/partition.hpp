@@ -73,23 +73,28 @@ public:
     }
 
     std::int64_t cell(std::int64_t layer, std::int64_t point, std::int64_t action) const {
-        const std::int64_t slot = (layer * n_points_ + point) * n_actions_ + action;
-        return cells_.empty() ? slot : cells_[static_cast<std::size_t>(slot)];
+        const std::int64_t slot = first_slot(layer, point) + action;
+        return one_cell_a_slot() ? slot : cells_[static_cast<std::size_t>(slot)];
     }
+    // Slots number all (layer, point, action); the actions of a point are neighbours.
+    std::int64_t first_slot(std::int64_t layer, std::int64_t point) const {
+        return (layer * n_points_ + point) * n_actions_;
+    }
+    bool one_cell_a_slot() const { return cells_.empty(); }
 
     // Calls visit(layer, point) for every point that a cell belongs to, possibly more than once each.
     template <class Visit>
     void for_each_point(std::int64_t cell, Visit&& visit) const {
-        if (cells_.empty()) return visit_slot(cell, visit);
-        for (std::int64_t k = start_[static_cast<std::size_t>(cell)];
-             k < start_[static_cast<std::size_t>(cell) + 1]; ++k) {
+        if (one_cell_a_slot()) return visit_slot(cell, visit);
+        for (std::int64_t k = start_[static_cast<std::size_t>(cell)]; k < start_[static_cast<std::size_t>(cell) + 1];
+             ++k) {
             visit_slot(slots_[static_cast<std::size_t>(k)], visit);
         }
     }
 
     std::int64_t layer_of_cell(std::int64_t cell) const {
         const std::int64_t slot =
-            cells_.empty() ? cell : slots_[static_cast<std::size_t>(start_[static_cast<std::size_t>(cell)])];
+            one_cell_a_slot() ? cell : slots_[static_cast<std::size_t>(start_[static_cast<std::size_t>(cell)])];
         return slot / (n_points_ * n_actions_);
     }
 
