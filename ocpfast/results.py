@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -201,8 +203,6 @@ class Result:
         regret = self.regret().tolist() if self._optimal is not None else None
 
         def write(file: IO[bytes]) -> None:
-            import io
-
             text = io.TextIOWrapper(file, encoding="utf-8", newline="")
             rows = csv.writer(text, lineterminator="\n")
             rows.writerow(["simulation", "episode", "reward", *(["regret"] if regret else [])])
@@ -289,11 +289,13 @@ def load_result(path: str | os.PathLike[str]) -> Result:
     >>> ocp.load_result(path)
     <Result: 1 simulations x 2 episodes>
     """
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            found = str(archive["format"])
-            if found != _FORMAT:
-                raise ValueError(f"path: expected a file of format {_FORMAT!r}, got {found!r} in {path}")
-            return Result(archive["rewards"], archive.get("optimal"))
-    except (KeyError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        raise ValueError(f"path: {path} is not a result saved by ocpfast, or is damaged") from error
+    with open(path, "rb") as file:
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                found = str(archive["format"])
+                arrays = dict(archive) if found == _FORMAT else {}
+        except (KeyError, EOFError, AttributeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+            raise ValueError(f"path: {path} is not a result saved by ocpfast, or is damaged") from error
+    if not arrays:
+        raise ValueError(f"path: expected a file of format {_FORMAT!r}, got {found!r} in {path}")
+    return Result(arrays["rewards"], arrays.get("optimal"))

@@ -393,7 +393,8 @@ class LiteralOCP:
                 return False
         elif owner in self.held:
             old = self.held[owner]
-            if (old.lower, old.upper, old.determined) == interval:
+            determined |= old.determined and old.upper == high  # a value stays determined while it stays the same
+            if (old.lower, old.upper, old.determined) == (low, high, determined):
                 return False  # only its sequence number would change
         sequence = self.next_sequence
         self.next_sequence += 1

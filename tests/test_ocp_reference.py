@@ -308,14 +308,14 @@ def test_a_smaller_reward_of_a_dropped_episode_is_replayed():
     assert pair.literal.upper(0, 0, 0) == 6.0
 
 
-def test_replay_can_take_back_that_a_value_is_determined():
-    """U stays the same while the action behind it changes from a determined one to one that only the prior bounds."""
+def test_a_value_stays_determined_while_it_stays_the_same():
+    """Also when the action behind U changes from a determined one to one that only the prior bounds."""
     pair = Pair(1, 3, 2, replay="stationary", ties="least_visited", bounds=(-1.0, 1.0), discount=0.5)
     ended, going_on = True, False
     play_script(
         pair, (0, (0, 1.0, ended)), (0, (0, 1.0, going_on)), (0, (0, -1.0)), (0, (0, -2.0, going_on)), (0, (0, 0.0))
     )
-    assert not pair.literal.determined(0, 0, 0)
+    assert pair.literal.determined(0, 0, 0)
 
 
 def test_an_immediate_update_sweeps_once_also_when_the_episode_ends():

@@ -196,13 +196,12 @@ def test_the_progress_bar_counts_episodes_and_leaves_no_thread(capfd):
     assert threading.enumerate() == [threading.main_thread()]
 
 
-def test_ctrl_c_stops_within_a_second_and_keeps_what_is_complete():
+def test_ctrl_c_stops_within_a_second_and_keeps_what_is_complete(tmp_path):
     script = """
-        import sys, threading, time
+        import threading
         import ocpfast as ocp
         pendulum = ocp.InvertedPendulum()
         agent = ocp.OCP(ocp.StateAggregation(pendulum.partition(), n_actions=3))
-        short = ocp.OCP(ocp.StateAggregation(pendulum.partition(), n_actions=3))
         print("ready", flush=True)
         try:
             ocp.run(agent, pendulum, episodes=10**6, simulations=4, rng=0, workers=2, progress=False)
@@ -212,14 +211,16 @@ def test_ctrl_c_stops_within_a_second_and_keeps_what_is_complete():
             assert threading.enumerate() == [threading.main_thread()]
             print("interrupted", flush=True)
     """
-    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(1.0)
-    sent = time.monotonic()
-    os.kill(process.pid, signal.SIGINT)
-    assert process.stdout.readline() == "interrupted\n"
-    assert time.monotonic() - sent < 1.0
-    assert process.wait(timeout=10) == 0
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    # tmp_path: the package that is installed, not the source folder that may be the present directory
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(1.0)
+        sent = time.monotonic()
+        os.kill(process.pid, signal.SIGINT)
+        assert process.stdout.readline() == "interrupted\n"
+        assert time.monotonic() - sent < 1.0
+        assert process.wait(timeout=10) == 0
 
 
 def resident_kilobytes():

@@ -52,7 +52,10 @@ public:
             transitions_ = Transitions(stationary_ ? 1 : partition.n_layers(), partition.n_points(), n_actions_);
         }
         if (replays_) replay_ = Replay<Class>(known_, stationary_, options_.discount, options_.replay_sweeps);
-        if (options_.ties == Ties::directed) directed_ = Directed<Class>(known_);
+        if (options_.ties == Ties::directed) {
+            directed_ = Directed<Class>(known_);
+            if (stationary_) pair_visited_.assign(static_cast<std::size_t>(partition.n_points() * n_actions_), 0);
+        }
     }
 
     // ---- one step at a time --------------------------------------------------------------------------------
@@ -190,14 +193,17 @@ private:
     }
 
     void visit() {
-        std::int64_t& visits = visits_[static_cast<std::size_t>(known_.index(layer(period_), point_, action_))];
-        if (visits++ != 0 || options_.ties != Ties::directed) return;
-        directed_.forget();
-        if (!stationary_) return;
+        const std::int64_t here = known_.index(layer(period_), point_, action_);
+        if (visits_[static_cast<std::size_t>(here)]++ == 0) directed_.forget();
+        if (pair_visited_.empty()) return;
         // what is seen at one period will be replayed at every period
+        std::uint8_t& visited = pair_visited_[static_cast<std::size_t>(point_ * n_actions_ + action_)];
+        if (visited) return;
+        visited = 1;
+        directed_.forget();
         for (std::int64_t layer = 0; layer < known_.partition().n_layers(); ++layer) {
-            std::int64_t& others = visits_[static_cast<std::size_t>(known_.index(layer, point_, action_))];
-            if (others == 0) others = 1;
+            std::int64_t& visits = visits_[static_cast<std::size_t>(known_.index(layer, point_, action_))];
+            if (visits == 0) visits = 1;
         }
     }
 
@@ -205,10 +211,8 @@ private:
     double store(std::int64_t next, double reward) {
         const auto [edge, changed] = transitions_.record(layer(period_), point_, action_, next, reward);
         edge_ = edge;
-        if (changed) {
-            directed_.forget();
-            if (replays_) replay_.edge_changed(edge);
-        }
+        if (changed) directed_.forget();
+        if (replays_ && (changed || !replay_.settled())) replay_.edge_changed(edge, layer(period_));
         return replays_ ? transitions_.edge(edge).reward : reward;
     }
 
@@ -232,7 +236,7 @@ private:
         const auto changed_here = [this](std::int64_t index) { changed(index); };
         known_.commit(changed_here);
         known_.end_episode(changed_here);
-        if (replays_) replay_.propagate(known_, transitions_);
+        if (replays_ && !options_.immediate) replay_.propagate(known_, transitions_);
         ++n_episodes_;
         start_over();
     }
@@ -255,7 +259,8 @@ private:
     std::int64_t known_at_ = nowhere_;  // the point that best_ belongs to
     typename Class::Best best_{};
 
-    std::vector<std::int64_t> visits_;  // per index, where a tie rule asks for them
+    std::vector<std::int64_t> visits_;        // per index, where a tie rule asks for them
+    std::vector<std::uint8_t> pair_visited_;  // per (point, action): stationary and directed
     Transitions transitions_;
     std::int64_t edge_ = 0;  // of the present transition
     Replay<Class> replay_;

@@ -37,6 +37,7 @@ public:
         }
         is_dirty_.assign(value_.size(), 0);
         dirty_.resize(static_cast<std::size_t>(n_layers_));
+        fresh_.resize(dirty_.size());
     }
 
     // What is known of `index` changed: the points it belongs to must be looked at again.
@@ -46,14 +47,18 @@ public:
             if (mark) return;
             mark = 1;
             dirty_[static_cast<std::size_t>(layer)].push_back(point);
-            highest_dirty_ = std::max(highest_dirty_, layer);
+            highest_ = std::max(highest_, layer);
         });
     }
 
-    // An edge was stored, or its reward became smaller.
-    void edge_changed(std::int64_t edge) {
-        if (stationary_) fresh_.push_back(edge);
+    // An edge was stored, or its reward became smaller: recompute it even if what it leads to stays as it is.
+    void edge_changed(std::int64_t edge, std::int64_t layer) {
+        fresh_[static_cast<std::size_t>(stationary_ ? 0 : layer)].push_back(edge);
+        highest_ = std::max(highest_, stationary_ ? n_layers_ - 1 : layer);
     }
+
+    // Whether all edges have seen what is known now. Only max_sweeps can leave them behind.
+    bool settled() const { return !homogeneous_ || dirty_[0].empty(); }
 
     // The holder of the constraint that an edge owns in a layer.
     std::int64_t holder(std::int64_t edge, std::int64_t layer) const {
@@ -91,20 +96,19 @@ private:
     // Period-indexed: one sweep t = H-1 .. 0; what is known of t+1 is final when t is recomputed.
     void sweep_backward(Class& known, const Transitions& transitions) {
         changed_.clear();
-        for (std::int64_t layer = fresh_.empty() ? highest_dirty_ : n_layers_ - 1; layer >= 0; --layer) {
+        for (std::int64_t layer = highest_; layer >= 0; --layer) {
             gather(transitions, layer);
-            work_.insert(work_.end(), fresh_.begin(), fresh_.end());
             recompute(known, transitions, layer, layer + 1);
             settle(known, layer);
         }
-        fresh_.clear();
-        highest_dirty_ = -1;
+        if (stationary_) fresh_[0].clear();
+        highest_ = -1;
     }
 
     // Time-homogeneous: whole sweeps, each under what was known at its start, until nothing changes. What is left
     // after max_sweeps stays dirty for the next call.
     void sweep_until_still(Class& known, const Transitions& transitions) {
-        for (std::int64_t sweep = 0; sweep < max_sweeps_ && !dirty_[0].empty(); ++sweep) {
+        for (std::int64_t sweep = 0; sweep < max_sweeps_ && !(dirty_[0].empty() && fresh_[0].empty()); ++sweep) {
             settle(known, 0);
             gather(transitions, 0);
             recompute(known, transitions, 0, 0);
@@ -126,6 +130,7 @@ private:
         dirty.clear();
     }
 
+    // Fills work_ with the edges of a layer into changed points, and with the fresh ones.
     void gather(const Transitions& transitions, std::int64_t layer) {
         work_.clear();
         for (const std::int64_t point : changed_) {
@@ -134,6 +139,9 @@ private:
                 work_.push_back(e);
             }
         }
+        auto& fresh = fresh_[static_cast<std::size_t>(stationary_ ? 0 : layer)];
+        work_.insert(work_.end(), fresh.begin(), fresh.end());
+        if (!stationary_) fresh.clear();
     }
 
     void recompute(Class& known, const Transitions& transitions, std::int64_t layer, std::int64_t next_layer) {
@@ -160,8 +168,8 @@ private:
     std::vector<Value> value_;                      // per (layer, point), as edges last saw it
     std::vector<std::uint8_t> is_dirty_;            // per (layer, point)
     std::vector<std::vector<std::int64_t>> dirty_;  // per layer
-    std::int64_t highest_dirty_ = -1;               // layer
-    std::vector<std::int64_t> fresh_;               // stationary: edges not yet replayed at every period
+    std::vector<std::vector<std::int64_t>> fresh_;  // edges, per layer; stationary: one list for all layers
+    std::int64_t highest_ = -1;                     // layer with something dirty or fresh
     std::vector<std::int64_t> changed_, work_;      // scratch: points, edges
     std::int64_t n_recomputed_ = 0;
 };
