@@ -48,7 +48,8 @@ class CompensatedSum {
 public:
     void add(double term) {
         const double sum = sum_ + term;
-        lost_ += std::abs(sum_) >= std::abs(term) ? (sum_ - sum) + term : (term - sum) + sum_;
+        const double added = sum - sum_;
+        lost_ += (sum_ - (sum - added)) + (term - added);
         sum_ = sum;
     }
     double value() const { return sum_ + lost_; }
