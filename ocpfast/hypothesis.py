@@ -364,20 +364,17 @@ class StateAggregation(_Aggregation):
         return f"StateAggregation({described}, n_actions={self._n_actions}, horizon={self._horizon}{lower})"
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, StateAggregation) or type(self._description) is not type(other._description):
-            return NotImplemented if not isinstance(other, StateAggregation) else False
-        same = (
-            np.array_equal(self._description, other._description)
-            if isinstance(self._description, np.ndarray)
-            else self._description == other._description
-        )
-        return bool(same) and self._settings() == other._settings()
+        if not isinstance(other, StateAggregation):
+            return NotImplemented
+        return self._identity() == other._identity()
 
     def __hash__(self) -> int:
-        described = (
-            self._description.tobytes() if isinstance(self._description, np.ndarray) else hash(self._description)
-        )
-        return hash((described, self._settings()))
+        return hash(self._identity())
+
+    def _identity(self) -> tuple[Any, ...]:
+        described = self._description
+        labels = (described.shape, described.tobytes()) if isinstance(described, np.ndarray) else described
+        return labels, *self._settings()
 
     def _settings(self) -> tuple[int, int | None, str]:
         return self._n_actions, self._horizon, self._lower

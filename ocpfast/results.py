@@ -155,7 +155,8 @@ class Result:
         epsilon = _check.number(epsilon, "epsilon", "a number >= 0")
         if epsilon < 0:
             raise ValueError(f"epsilon: expected a number >= 0, got {epsilon}")
-        return np.count_nonzero(self._loss(optimal_value) > epsilon, axis=1).astype(np.int64)
+        counts: NDArray[np.int64] = np.count_nonzero(self._loss(optimal_value) > epsilon, axis=1).astype(np.int64)
+        return counts
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result to a file; agents are not part of it.
@@ -176,7 +177,7 @@ class Result:
         >>> ocp.load_result(path).rewards
         array([[0., 1.]])
         """
-        arrays = {"format": np.array(_FORMAT), "rewards": self._rewards}
+        arrays: dict[str, Any] = {"format": np.array(_FORMAT), "rewards": self._rewards}
         if self._optimal is not None:
             arrays["optimal"] = self._optimal
         _write_atomically(path, lambda file: np.savez_compressed(file, **arrays))

@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from tqdm import tqdm
@@ -242,9 +242,9 @@ class _Job:
         which = np.flatnonzero(self._complete)
         return self._result_of(which), which.tolist()
 
-    def _result_of(self, which: np.ndarray) -> Result:
+    def _result_of(self, which: np.ndarray[Any, Any]) -> Result:
         whole = len(which) == len(self._complete)
         rewards = self._rewards if whole else self._rewards[which]
         optimal = self._optimal if whole else self._optimal[which]
         agents = [self._agents[i] for i in which] if self._keep_agents else None
-        return Result(rewards, None if np.isnan(optimal).any() else optimal, agents)  # type: ignore[arg-type]
+        return Result(rewards, None if np.isnan(optimal).any() else optimal, agents)
