@@ -46,7 +46,7 @@ def generator(rng: Seed, name: str = "rng") -> np.random.Generator:
     Examples
     --------
     >>> from ocpfast.randomness import generator
-    >>> generator(7).integers(10) == generator(7).integers(10)
+    >>> generator(7).bit_generator.state == generator(7).bit_generator.state
     True
     """
     if isinstance(rng, np.random.Generator):
