@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numbers
 import operator
 from collections.abc import Sequence
 from typing import Any, SupportsIndex
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 # Cells and transitions are numbered with 32 bits; half of that leaves room for every product of sizes.
 MAX_CELLS = 2**30
@@ -28,13 +30,33 @@ def integer(value: SupportsIndex, name: str, least: int, most: int | None = None
 
 def number(value: Any, name: str, expected: str = "a number") -> float:
     """A real number that is not NaN."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name}: expected {expected}, got {value!r}")
     try:
         result = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name}: expected {expected}, got {value!r}") from None
+    except OverflowError:
+        raise ValueError(f"{name}: expected {expected}, got one beyond the range of floats") from None
     if np.isnan(result):
         raise ValueError(f"{name}: expected {expected}, got nan")
     return result
+
+
+def numeric(value: ArrayLike, name: str, expected: str) -> NDArray[np.float64]:
+    """A new float64 array of what is already numbers: no strings, bools or objects."""
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{name}: expected {expected}, got ragged rows") from None
+    if array.dtype.kind not in "iuf" and array.size > 0:
+        raise TypeError(f"{name}: expected {expected}, got dtype {array.dtype}")
+    return np.array(array, dtype=np.float64)
+
+
+def flag(value: Any, name: str) -> bool:
+    """A bool, NumPy's included."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name}: expected True or False, got {value!r}")
+    return bool(value)
 
 
 def one_of(value: Any, name: str, choices: Sequence[Any]) -> Any:

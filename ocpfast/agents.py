@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import warnings
 from typing import Any
 
@@ -84,7 +85,7 @@ class OCP:
         self._hypothesis = hypothesis
         self._options: dict[str, Any] = {
             "selection": _check.one_of(selection, "selection", ("all", "eluder", "first", "window")),
-            "window": None if window is None else _check.integer(window, "window", 1),
+            "window": None if window is None else _check.integer(window, "window", 1, 2**62),
             "ties": _check.one_of(ties, "ties", ("first", "random", "least_visited", "directed")),
             "replay": _check.one_of(replay, "replay", (False, True, "stationary")),
             "update": _check.one_of(update, "update", ("episode", "period")),
@@ -151,7 +152,8 @@ class OCP:
                     "reward_bound: a time-homogeneous class needs discount < 1 with it (or bounds instead), "
                     f"got {reward_bound!r} with discount {discount}"
                 )
-            left = [size * (self._hypothesis.horizon - t) for t in range(self._hypothesis.horizon)]
+            # summed as values are summed, so that rounding cannot put a possible value outside
+            left = list(itertools.accumulate([size] * self._hypothesis.horizon))[::-1]
             return [-value for value in left], left
         if discount < 1:
             raise ValueError(f"discount: below 1 it needs bounds or reward_bound, got {discount!r} and neither")
@@ -231,15 +233,12 @@ class OCP:
         >>> agent.observe(2, 1.0, terminated=True)
         True
         """
-        try:
-            ended = self._core.observe(next_state, reward, terminated, truncated)
-        except TypeError as error:
-            if not isinstance(reward, (int, float, np.number)):
-                raise TypeError(f"reward: expected a finite number, got {reward!r}") from None
-            raise error
+        reward = _check.number(reward, "reward", "a finite number")
+        ending = _check.flag(terminated, "terminated"), _check.flag(truncated, "truncated")
+        # before anything is learned, so that a warning that is an error leaves nothing half done
         if reward <= 0 and not self._warned and self._hypothesis.homogeneous and not self._bounded:
             self._warn_unbounded()
-        return bool(ended)
+        return bool(self._core.observe(next_state, reward, *ending))
 
     def _warn_unbounded(self, stacklevel: int = 3) -> None:
         self._warned = True
@@ -385,15 +384,22 @@ class OCP:
         >>> agent.period, twin.begin_episode()
         (0, None)
         """
-        twin = copy.copy(self)
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
         twin._core = self._core.copy()
         twin._rng = copy.deepcopy(self._rng) if rng is None else generator(rng)
         twin._capsule = twin._rng.bit_generator.capsule
         twin._options = dict(self._options)
         return twin
 
+    def __copy__(self) -> OCP:
+        return self.copy()
+
     def __deepcopy__(self, memo: dict[int, Any]) -> OCP:
         return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("an OCP agent cannot be pickled; copy() copies it within a process")
 
     def __repr__(self) -> str:
         defaults = {

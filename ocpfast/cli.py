@@ -64,9 +64,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _demo(options: argparse.Namespace) -> None:
+    axes = ocp.Result([[0.0]]).plot(options.out)  # find out now, not after minutes, whether a figure can be saved
+    axes.clear()
     pendulum = ocp.InvertedPendulum(options.disturbance)
     hypothesis = ocp.StateAggregation(pendulum.partition(), n_actions=3)
-    axes = None
     if not options.quiet:
         print(f"Inverted pendulum, disturbance {options.disturbance} N, {options.simulations} simulations, seed "
               f"{options.seed}: hours upright in {options.episodes} episodes of at most an hour")  # fmt: skip
@@ -88,8 +89,7 @@ def _demo(options: argparse.Namespace) -> None:
         nanoseconds = 1e9 * seconds / (result.rewards.sum() / 0.1)
         if not options.quiet:
             print(f"{name:16} {hours.mean():7.1f} {error:6.1f} {nanoseconds:8.1f}", flush=True)
-        axes = ocp.Result(result.rewards / 3600).plot(label=name, axes=axes)
-    assert axes is not None
+        ocp.Result(result.rewards / 3600).plot(label=name, axes=axes)
     axes.set_ylabel("hours upright, cumulative")
     axes.set_title(f"Inverted pendulum, disturbance {options.disturbance} N")
     axes.figure.savefig(options.out, dpi=150)

@@ -35,9 +35,11 @@ class Grid:
     """
 
     def __init__(self, edges: Sequence[ArrayLike], extra: int = 0) -> None:
+        if isinstance(edges, (str, bytes)) or not hasattr(edges, "__iter__"):
+            raise TypeError(f"edges: expected a sequence of 1-D arrays, got {edges!r}")
         checked = []
         for i, dimension in enumerate(edges):
-            array = np.array(dimension, dtype=np.float64)
+            array = _check.numeric(dimension, f"edges[{i}]", "finite, strictly increasing numbers")
             if array.ndim != 1:
                 raise ValueError(f"edges[{i}]: expected a 1-D array, got shape {array.shape}")
             if not np.all(np.isfinite(array)) or np.any(np.diff(array) <= 0):
@@ -93,7 +95,10 @@ class Grid:
         >>> ocp.Grid([[0.0, 1.0]]).label([0.5])
         1
         """
-        return int(self.labels(np.asarray(state, dtype=np.float64)[np.newaxis])[0])
+        array = _check.numeric(state, "state", f"{self.dimension} numbers")
+        if array.shape != (self.dimension,):
+            raise ValueError(f"state: expected {self.dimension} numbers, got shape {array.shape}")
+        return int(self._labels(array[np.newaxis], "state")[0])
 
     def labels(self, states: ArrayLike) -> NDArray[np.int64]:
         """Labels of many states.
@@ -114,12 +119,15 @@ class Grid:
         >>> ocp.Grid([[0.0, 1.0]]).labels([[-5.0], [0.0], [7.0]])
         array([0, 1, 2])
         """
-        array = np.ascontiguousarray(states, dtype=np.float64)
+        array = _check.numeric(states, "states", f"numbers of shape (n, {self.dimension})")
         if array.ndim != 2 or array.shape[1] != self.dimension:
             raise ValueError(f"states: expected shape (n, {self.dimension}), got {array.shape}")
-        if self._extra == 0 and np.any(np.isnan(array)):
-            raise ValueError("states: NaN, but the grid has no extra label for it (extra=1 gives it one)")
-        return self._core.labels(array)
+        return self._labels(array, "states")
+
+    def _labels(self, states: NDArray[np.float64], name: str) -> NDArray[np.int64]:
+        if self._extra == 0 and np.any(np.isnan(states)):
+            raise ValueError(f"{name}: NaN, but the grid has no extra label for it (extra=1 gives it one)")
+        return self._core.labels(states)
 
     def __repr__(self) -> str:
         bins = " x ".join(str(len(edges) + 1) for edges in self._edges)
@@ -290,7 +298,10 @@ class StateAggregation(_Aggregation):
                 self._partition = self._joint_partition(labels)
 
     def _checked_labels(self, partition: ArrayLike) -> NDArray[np.int64]:
-        array = np.asarray(partition)
+        try:
+            array = np.asarray(partition)
+        except ValueError:
+            raise ValueError("partition: expected shape (S,), (S, A) or (H, S, A), got ragged rows") from None
         if array.ndim not in (1, 2, 3):
             raise ValueError(f"partition: expected shape (S,), (S, A) or (H, S, A), got {array.shape}")
         if array.size == 0:
@@ -308,23 +319,23 @@ class StateAggregation(_Aggregation):
                 raise ValueError(
                     f"partition: expected {self._horizon} periods in its first axis (horizon), got shape {array.shape}"
                 )
-        labels = np.array(array, dtype=np.int64)
-        for t, one in enumerate(labels if labels.ndim == 3 else [labels]):
-            where = f"partition[{t}]" if labels.ndim == 3 else "partition"
+        for t, one in enumerate(array if array.ndim == 3 else [array]):
+            where = f"partition[{t}]" if array.ndim == 3 else "partition"
             if one.min() < 0:
                 raise ValueError(f"{where}: expected labels >= 0, got {one.min()}")
             if one.max() >= one.size:
                 raise ValueError(f"{where}: expected labels without gaps, got {one.max()} among {one.size} labels")
-            unused = np.flatnonzero(np.bincount(one.ravel()) == 0)
+            unused = np.flatnonzero(np.bincount(one.ravel().astype(np.int64)) == 0)
             if unused.size:
                 raise ValueError(f"{where}: expected every label of 0..{one.max()} to be used, but {unused[0]} is not")
+        labels = np.array(array, dtype=np.int64)
         labels.flags.writeable = False
         return labels
 
     def _joint_partition(self, labels: NDArray[np.int64]) -> _core.Partition:
         """Cells shared between actions: (S, A) or (H, S, A) labels."""
+        _check.n_cells(labels.size * (self._horizon or 1 if labels.ndim == 2 else 1), "partition")
         layers = labels if labels.ndim == 3 else np.broadcast_to(labels, (self._horizon or 1, *labels.shape))
-        _check.n_cells(layers.size, "partition")
         # states that share all their labels are one point
         by_state = np.ascontiguousarray(np.moveaxis(labels, -2, 0)).reshape(labels.shape[-2], -1)
         _, representative, points = np.unique(by_state, axis=0, return_index=True, return_inverse=True)

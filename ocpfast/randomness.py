@@ -25,7 +25,12 @@ def _seed_sequence(rng: Seed, name: str = "rng") -> np.random.SeedSequence:
         return sequence
     if rng is None:
         return np.random.SeedSequence()
-    return np.random.SeedSequence(_check.integer(rng, name, 0))
+    try:
+        return np.random.SeedSequence(_check.integer(rng, name, 0))
+    except TypeError:
+        raise TypeError(
+            f"{name}: expected None, an integer >= 0, a SeedSequence, a BitGenerator or a Generator, got {rng!r}"
+        ) from None
 
 
 def generator(rng: Seed, name: str = "rng") -> np.random.Generator:
@@ -56,6 +61,26 @@ def generator(rng: Seed, name: str = "rng") -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(_seed_sequence(rng, name)))
 
 
+class Streams:
+    """The streams of a run's simulations, each made when it is asked for."""
+
+    def __init__(self, rng: Seed) -> None:
+        [self._root] = _seed_sequence(rng).spawn(1)
+
+    def sequence(self, *key: int) -> np.random.SeedSequence:
+        """A descendant of the run's seed, by its place in the family."""
+        root = self._root
+        return np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, *key), pool_size=root.pool_size)
+
+    def of(self, simulation: int) -> tuple[np.random.Generator, np.random.Generator]:
+        """System's and agent's stream of a simulation."""
+        return generator(self.sequence(simulation, 0)), generator(self.sequence(simulation, 1))
+
+    def of_factory(self, simulation: int) -> np.random.Generator:
+        """For what makes the agent of a simulation: a stream of its own, so that ties do not depend on its draws."""
+        return generator(self.sequence(simulation, 2))
+
+
 def simulation_streams(rng: Seed, simulations: int) -> list[tuple[np.random.Generator, np.random.Generator]]:
     """Independent random streams of each simulation: one for the system, one for the agent.
 
@@ -82,5 +107,6 @@ def simulation_streams(rng: Seed, simulations: int) -> list[tuple[np.random.Gene
     >>> bool(abs(pendulum.reset(system_rng)[1]) <= 2.5)
     True
     """
-    children = _seed_sequence(rng).spawn(_check.integer(simulations, "simulations", 1))
-    return [tuple(map(generator, child.spawn(2))) for child in children]  # type: ignore[misc]
+    count = _check.integer(simulations, "simulations", 1)
+    streams = Streams(rng)
+    return [streams.of(simulation) for simulation in range(count)]

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 __all__ = ["Result", "load_result"]
 
 _FORMAT = "ocpfast result 1"
+# what NumPy and zipfile raise when bytes of an archive are missing or changed
+_DAMAGE = (
+    AttributeError, EOFError, KeyError, NotImplementedError, OSError, TypeError, ValueError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 
 def _write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None]) -> None:
@@ -42,6 +47,16 @@ def _write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]],
     except BaseException:
         os.unlink(name)
         raise
+
+
+def _finite(value: ArrayLike, name: str) -> NDArray[np.float64]:
+    if isinstance(value, np.ndarray) and value.dtype == np.float64:
+        array = value  # a run's own arrays may be large: no copy
+    else:
+        array = _check.numeric(value, name, "finite numbers")
+    if not np.all(np.isfinite(array)):
+        raise ValueError(f"{name}: expected finite numbers, got {array[~np.isfinite(array)].flat[0]}")
+    return array
 
 
 class Result:
@@ -68,12 +83,12 @@ class Result:
     """
 
     def __init__(self, rewards: ArrayLike, optimal: ArrayLike | None = None, agents: list[OCP] | None = None) -> None:
-        self._rewards: NDArray[np.float64] = np.asarray(rewards, dtype=np.float64)
+        self._rewards = _finite(rewards, "rewards")
         if self._rewards.ndim != 2:
             raise ValueError(f"rewards: expected shape (simulations, episodes), got {self._rewards.shape}")
         self._optimal: NDArray[np.float64] | None = None
         if optimal is not None:
-            self._optimal = np.asarray(optimal, dtype=np.float64)
+            self._optimal = _finite(optimal, "optimal")
             if self._optimal.shape != self._rewards.shape:
                 raise ValueError(f"optimal: expected shape {self._rewards.shape}, got {self._optimal.shape}")
         self._agents = agents
@@ -98,9 +113,7 @@ class Result:
     def _loss(self, optimal_value: ArrayLike | None) -> NDArray[np.float64]:
         optimal: NDArray[np.float64] | None = self._optimal
         if optimal_value is not None:
-            optimal = np.asarray(optimal_value, dtype=np.float64)
-            if not np.all(np.isfinite(optimal)):
-                raise ValueError(f"optimal_value: expected finite numbers, got {optimal_value!r}")
+            optimal = _finite(optimal_value, "optimal_value")
         if optimal is None:
             raise ValueError("optimal_value: the system does not know its optimum, so it must be given")
         try:
@@ -296,8 +309,8 @@ def load_result(path: str | os.PathLike[str]) -> Result:
             with np.load(file, allow_pickle=False) as archive:
                 found = str(archive["format"])
                 arrays = dict(archive) if found == _FORMAT else {}
-        except (KeyError, EOFError, AttributeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+            if found == _FORMAT:
+                return Result(arrays["rewards"], arrays.get("optimal"))
+        except _DAMAGE as error:
             raise ValueError(f"path: {path} is not a result saved by ocpfast, or is damaged") from error
-    if not arrays:
-        raise ValueError(f"path: expected a file of format {_FORMAT!r}, got {found!r} in {path}")
-    return Result(arrays["rewards"], arrays.get("optimal"))
+    raise ValueError(f"path: expected a file of format {_FORMAT!r}, got {found!r} in {path}")

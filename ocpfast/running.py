@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from ocpfast import _check, _core
 from ocpfast.agents import OCP
-from ocpfast.randomness import Seed, generator, simulation_streams
+from ocpfast.randomness import Seed, Streams
 from ocpfast.results import Result
 from ocpfast.systems import System
 
@@ -43,6 +43,9 @@ class Interrupted(KeyboardInterrupt):
         self.result = result
         self.simulations = simulations
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Interrupted, (self.result, self.simulations)
+
 
 class _Bar(tqdm):  # type: ignore[type-arg]
     """A progress bar that starts no thread of its own."""
@@ -56,6 +59,7 @@ def run(
     episodes: int = 1000,
     simulations: int | None = None,
     rng: Seed = None,
+    *,
     workers: int | None = None,
     progress: bool = True,
     keep_agents: bool = False,
@@ -102,19 +106,19 @@ def run(
     >>> result.rewards[:, -1]
     array([1., 1., 1.])
     """
-    if not isinstance(system, System):
-        raise TypeError(f"system: expected a System, got {system!r}")
+    _check_system(system)
     episodes = _check.integer(episodes, "episodes", 1)
-    if isinstance(agent, Sequence):
-        if simulations is not None and simulations != len(agent):
+    if simulations is not None:
+        simulations = _check.integer(simulations, "simulations", 1)
+    if isinstance(agent, Sequence) and not isinstance(agent, OCP):
+        if not agent:
+            raise ValueError("agent: expected at least one, got an empty sequence")
+        if simulations not in (None, len(agent)):
             raise ValueError(f"simulations: expected {len(agent)}, one for each agent, got {simulations}")
         simulations = len(agent)
-    n = _check.integer(1 if simulations is None else simulations, "simulations", 1)
+    n = simulations or 1
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     n_workers = min(n, cores if workers is None else _check.integer(workers, "workers", 1))
-    if not callable(agent):
-        for one in agent if isinstance(agent, Sequence) else [agent]:
-            _check_fit(one, system)
 
     job = _Job(agent, system, episodes, n, rng, keep_agents)
     chunk = max(1, n // (n_workers * _CHUNKS_PER_WORKER))
@@ -123,10 +127,8 @@ def run(
     try:
         pending = {pool.submit(job.simulate, first, min(first + chunk, n)) for first in range(0, n, chunk)}
         with _Bar(total=n * episodes, unit="episode", unit_scale=True, disable=not progress) as bar:
-            failed = False
-            while pending and not failed:
+            while pending:
                 done, pending = wait(pending, _REFRESH_SECONDS, FIRST_EXCEPTION)
-                failed = any(future.exception() is not None for future in done)
                 bar.update(job.episodes_done() - bar.n)
                 for future in done:
                     future.result()
@@ -140,6 +142,17 @@ def run(
     finally:
         pool.shutdown(cancel_futures=True)
     return job.result()
+
+
+def _check_system(system: object) -> None:
+    if not isinstance(system, System):
+        raise TypeError(f"system: expected a System, got {system!r}")
+    for method in ("reset", "step"):
+        if getattr(type(system), method) is not getattr(System, method):
+            raise TypeError(
+                f"system: {type(system).__name__}.{method} is Python, which run() cannot call; a system of one's own "
+                "fills in the C struct of ocpfast/system.h"
+            )
 
 
 def _check_fit(agent: object, system: System) -> OCP:
@@ -171,60 +184,44 @@ class _Job:
     """The simulations of one run, and what is known of them so far."""
 
     def __init__(
-        self,
-        agent: AgentSource,
-        system: System,
-        episodes: int,
-        simulations: int,
-        rng: Seed,
-        keep_agents: bool,
+        self, agent: AgentSource, system: System, episodes: int, simulations: int, rng: Seed, keep_agents: bool
     ) -> None:
-        self._agent = agent
-        self._system = system
+        self._system = system  # kept alive: the capsule points into it
         self._capsule = system.capsule
-        self._episodes = episodes
-        self._streams = simulation_streams(rng, simulations)
+        self._make_agent = _maker(agent, system)
+        self._streams = Streams(rng)
         try:
             self._rewards = np.empty((simulations, episodes))
             self._optimal = np.empty((simulations, episodes))
         except (MemoryError, ValueError):
             raise MemoryError(f"episodes, simulations: no memory for {episodes} x {simulations} rewards") from None
-        self._agents: list[OCP | None] = [None] * simulations
+        self._agents: dict[int, OCP] = {}
         self._keep_agents = keep_agents
         self._complete = np.zeros(simulations, dtype=bool)
         self._controls: list[_core.Control] = []
         self._stopped = threading.Event()
 
-    def _make_agent(self, simulation: int) -> OCP:
-        stream = self._streams[simulation][1]
-        if isinstance(self._agent, Sequence):
-            return self._agent[simulation].copy(stream)
-        if isinstance(self._agent, OCP):
-            return self._agent.copy(stream)
-        # what makes the agent draws from a stream of its own, so that ties do not depend on how much it drew
-        return _check_fit(self._agent(generator(stream.bit_generator.seed_seq.spawn(1)[0])), self._system).copy(stream)  # type: ignore[attr-defined]
-
     def simulate(self, first: int, last: int) -> None:
         """Run simulations first .. last - 1, in the calling thread."""
         control = _core.Control()
         self._controls.append(control)
-        if self._stopped.is_set():
-            return
-        agents = [self._make_agent(i) for i in range(first, last)]
-        done = _core.simulate(
-            agents=[agent._core for agent in agents],
-            system=self._capsule,
-            system_bitgens=[self._streams[i][0].bit_generator.capsule for i in range(first, last)],
-            agent_bitgens=[agent._capsule for agent in agents],
-            episodes=self._episodes,
-            rewards=self._rewards[first:last],
-            optimal=self._optimal[first:last],
-            first_simulation=first,
-            control=control,
-        )
-        self._complete[first : first + done] = True
-        if self._keep_agents:
-            self._agents[first:last] = agents
+        for i in range(first, last):
+            if self._stopped.is_set():
+                return
+            system_rng, agent_rng = self._streams.of(i)
+            agent = self._make_agent(i, self._streams).copy(agent_rng)
+            self._complete[i] = _core.simulate(
+                agent=agent._core,
+                system=self._capsule,
+                system_bitgen=system_rng.bit_generator.capsule,
+                agent_bitgen=agent._capsule,
+                rewards=self._rewards[i],
+                optimal=self._optimal[i],
+                simulation=i,
+                control=control,
+            )
+            if self._keep_agents:
+                self._agents[i] = agent
 
     def stop(self) -> None:
         """Make all simulations stop within a step."""
@@ -248,3 +245,16 @@ class _Job:
         optimal = self._optimal if whole else self._optimal[which]
         agents = [self._agents[i] for i in which] if self._keep_agents else None
         return Result(rewards, None if np.isnan(optimal).any() else optimal, agents)
+
+
+def _maker(agent: AgentSource, system: System) -> Callable[[int, Streams], OCP]:
+    """A function that gives the agent of a simulation, to be copied; all that can be checked is checked here."""
+    if isinstance(agent, OCP):
+        prototype = _check_fit(agent, system)
+        return lambda simulation, streams: prototype
+    if isinstance(agent, Sequence):
+        agents = [_check_fit(one, system) for one in agent]
+        return lambda simulation, streams: agents[simulation]
+    if callable(agent):
+        return lambda simulation, streams: _check_fit(agent(streams.of_factory(simulation)), system)
+    raise TypeError(f"agent: expected an OCP agent, a sequence of them or a callable that makes one, got {agent!r}")

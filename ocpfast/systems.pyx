@@ -13,6 +13,8 @@ from libcpp.vector cimport vector
 
 import contextlib
 
+import math
+
 import numpy as np
 
 from ocpfast import _check
@@ -186,8 +188,20 @@ cdef class System:
         """What the contract's functions act on here; never shared with a compiled run if it has memory."""
         if self.contract.step == NULL or self.contract.reset == NULL:
             raise RuntimeError(f"{type(self).__name__}.__init__ has not filled in the contract")
+        if self.contract.horizon < 1 or self.contract.state_size < 1:
+            raise RuntimeError(
+                f"{type(self).__name__}: expected contract.horizon and contract.state_size >= 1, "
+                f"got {self.contract.horizon} and {self.contract.state_size}"
+            )
+        if (self.contract.n_actions < 1) == (self.contract.action_size < 1):
+            raise RuntimeError(
+                f"{type(self).__name__}: expected one of contract.n_actions and contract.action_size >= 1, "
+                f"got {self.contract.n_actions} and {self.contract.action_size}"
+            )
         if self.contract.clone == NULL:
             return self.contract.parameters
+        if self.contract.destroy == NULL:
+            raise RuntimeError(f"{type(self).__name__}: contract.clone needs contract.destroy")
         if self.own_instance == NULL:
             self.own_instance = self.contract.clone(self.contract.parameters)
             if self.own_instance == NULL:
@@ -230,7 +244,7 @@ cdef class System:
 
     @property
     def state_size(self):
-        """Number of components of a state vector; 1 where states are integers.
+        """Number of components of a state vector; None where states are integers.
 
         Examples
         --------
@@ -238,7 +252,7 @@ cdef class System:
         >>> InvertedPendulum().state_size
         2
         """
-        return self.contract.state_size if self.contract.state_kind == OCP_STATE_VECTOR else 1
+        return self.contract.state_size if self.contract.state_kind == OCP_STATE_VECTOR else None
 
     @property
     def n_actions(self):
@@ -442,7 +456,7 @@ cdef class System:
                 code = self.contract.optimal_value(instance, memory, &value)
         if code != OCP_OK:
             self._fail(code, state, None, 0)
-        return value
+        return None if math.isnan(value) else value
 
     def __repr__(self):
         if self.arguments is None:
@@ -530,10 +544,11 @@ cdef class DeepSea(System):
         if mapping_seed is not None:
             mapping_seed = _check.integer(mapping_seed, "mapping_seed", 0)
             generator = np.random.Generator(np.random.PCG64(mapping_seed))
-            self._mapping = _read_only(generator.integers(2, size=(n, n), dtype=np.uint8))
-            flat = self._mapping.reshape(-1).copy()
+            mapping = generator.integers(2, size=(n, n), dtype=np.uint8)
+            flat = mapping.reshape(-1)
             right.assign(&flat[0], &flat[0] + n * n)
         self.adopt(contract_of(new CppDeepSea(n, right)))
+        self._mapping = None if mapping_seed is None else _read_only(mapping)
         self.arguments = {"size": n, "mapping_seed": mapping_seed}
 
     @property
@@ -572,7 +587,7 @@ cdef class TableSystem(System):
     Notes
     -----
     The arrays are copied. A terminated transition returns the state it started from. The optimal values are
-    computed by dynamic programming when first asked for.
+    computed by dynamic programming when first asked for, unless horizon x S x A is above 2e9: then they are unknown.
 
     Examples
     --------
@@ -656,7 +671,12 @@ cdef class TableSystem(System):
     def _checked_initial_state(initial_state, n_states):
         """Return an int64 array (of one dimension or none) or float64 probabilities."""
         start = initial_state if isinstance(initial_state, np.ndarray) else None
-        if start is None and not isinstance(initial_state, (list, tuple)):
+        if isinstance(initial_state, (list, tuple, range)):
+            try:
+                start = np.asarray(initial_state)
+            except ValueError:
+                raise ValueError("initial_state: expected a non-empty sequence, got ragged rows") from None
+        if start is None:
             try:
                 start = np.array(_check.integer(initial_state, "initial_state", 0, n_states - 1))
             except TypeError:
@@ -664,7 +684,6 @@ cdef class TableSystem(System):
                     "initial_state: expected an integer, a sequence of integers or probabilities, "
                     f"got {initial_state!r} ({type(initial_state).__name__})"
                 ) from None
-        start = np.asarray(initial_state if start is None else start)
         if start.ndim > 1 or start.size == 0:
             raise ValueError(f"initial_state: expected a non-empty sequence, got shape {start.shape}")
         if start.dtype.kind in "iu":
@@ -781,7 +800,7 @@ cdef class InvertedPendulum(System):
         if not isinstance(integrator, str) or integrator not in ("rk4", "euler"):
             raise ValueError(f"integrator: expected 'rk4' or 'euler', got {integrator!r}")
         cdef int64_t periods = _count(horizon, "horizon", 1)
-        cdef int64_t parts = _count(substeps, "substeps", 1)
+        cdef int64_t parts = _check.integer(substeps, "substeps", 1, 1_000_000)
         self.adopt(contract_of(new CppPendulum(width, periods, integrator == "rk4", parts)))
         self.arguments = {
             "disturbance": width, "horizon": periods, "integrator": str(integrator), "substeps": parts,

@@ -120,6 +120,11 @@ def table_cells(t, x, a):
 # Optimistic constraint propagation
 
 
+def close(value, bound):
+    """Whether a value differs from a prior bound by rounding only."""
+    return abs(value - bound) <= 1e-9 * max(1, abs(bound))
+
+
 class LiteralOCP:
     """Algorithm 2 for tables and state aggregation, with its variants, from the definitions.
 
@@ -381,6 +386,13 @@ class LiteralOCP:
         """Let a constraint join C, if it says something and the selection wants it. True if C changed."""
         low, high, determined = interval
         prior_low, prior_high = self.bounds(cell)
+        # what misses the prior by the rounding of sums is on it
+        if high < prior_low and close(high, prior_low):
+            high = prior_low
+        if low > prior_high and close(low, prior_high):
+            low = prior_high
+        if high > prior_high and close(high, prior_high):
+            high = prior_high
         if (low == -INFINITY and high == INFINITY) or high < prior_low or low > prior_high:
             return False  # dropped for good: says nothing, or empty against the prior alone
         if self.selection in ("first", "eluder"):

@@ -1,7 +1,9 @@
 """OCP one step at a time: the order of calls, options, copies, warnings and bad input."""
 
 import copy
+import pickle
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -89,7 +91,7 @@ class TestBadInput:
         assert agent.period == 0
         assert agent.observe(0, 1.0) is False  # nothing was lost
 
-    @pytest.mark.parametrize("reward", ["1", None, [1.0, 2.0]])
+    @pytest.mark.parametrize("reward", ["1", None, [1.0, 2.0], True])
     def test_reward_types(self, reward):
         agent = table()
         agent.act(0)
@@ -114,7 +116,22 @@ class TestBadInput:
     def test_numpy_integers_are_states(self):
         assert table().act(np.int32(2)) == 0
 
-    @pytest.mark.parametrize("state", [[0.0], [0.0, 0.0, 0.0], "ab", [[0.0, 0.0]], None, ["a", "b"]])
+    @pytest.mark.parametrize("ending", [1, 0.0, None, "no"])
+    def test_endings(self, ending):
+        agent = table()
+        agent.act(0)
+        with pytest.raises(TypeError, match=r"terminated: expected True or False, got"):
+            agent.observe(0, 1.0, terminated=ending)
+        with pytest.raises(TypeError, match=r"truncated: expected True or False, got"):
+            agent.observe(0, 1.0, truncated=ending)
+        with pytest.raises(ValueError, match=r"reward: expected a finite number, got one beyond the range of floats"):
+            agent.observe(0, 10**400)
+        assert agent.observe(0, 1.0, terminated=np.True_)
+
+    @pytest.mark.parametrize(
+        "state",
+        [[0.0], [0.0, 0.0, 0.0], "ab", [[0.0, 0.0]], None, ["a", "b"], ["1", "2"], [None, 0.0], [True, False]],
+    )
     def test_vector_states(self, state):
         agent = ocp.OCP(ocp.StateAggregation(ocp.Grid([[0.0], [0.0]]), 2))
         with pytest.raises(ValueError, match=r"state: expected 2 numbers, got"):
@@ -149,7 +166,7 @@ class TestBadInput:
             ({"update": "step"}, ValueError, r"update: expected one of 'episode', 'period'"),
             ({"window": 3}, ValueError, r"window: expected an integer if and only if selection is 'window'"),
             ({"selection": "window"}, ValueError, r"window: expected an integer if and only if"),
-            ({"selection": "window", "window": 0}, ValueError, r"window: expected an integer >= 1, got 0"),
+            ({"selection": "window", "window": 0}, ValueError, r"window: expected an integer in 1..\d+, got 0"),
             (
                 {"selection": "window", "window": 2, "replay": True},
                 ValueError,
@@ -171,7 +188,11 @@ class TestBadInput:
             ({"reward_bound": -1.0}, ValueError, r"reward_bound: expected a finite number >= 0, got -1.0"),
             ({"reward_bound": np.inf}, ValueError, r"reward_bound: expected a finite number >= 0, got inf"),
             ({"replay_sweeps": 0}, ValueError, r"replay_sweeps: expected an integer in 1.."),
-            ({"rng": "seed"}, TypeError, r"rng: expected an integer >= 0, got 'seed'"),
+            ({"discount": "0.5"}, TypeError, r"discount: expected a number in \(0, 1\], got '0.5'"),
+            ({"bounds": "12"}, TypeError, r"bounds\[0\]: expected a number, got '1'"),
+            ({"bounds": (0, 10**400)}, ValueError, r"bounds\[1\]: expected a number, got one beyond"),
+            ({"selection": "window", "window": 10**30}, ValueError, r"window: expected an integer in 1.."),
+            ({"rng": "seed"}, TypeError, r"rng: expected None, an integer >= 0, .*, got 'seed'"),
             ({"rng": -1}, ValueError, r"rng: expected an integer >= 0, got -1"),
         ],
     )
@@ -228,7 +249,7 @@ def test_copies_share_nothing_that_changes():
     for _ in range(5):
         agent.act(0)
         agent.observe(1, 1.0, truncated=True)
-    twin, deep = agent.copy(), copy.deepcopy(agent)
+    twin, deep, shallow = agent.copy(), copy.deepcopy(agent), copy.copy(agent)
     before = agent.statistics()
 
     def trajectory(a):
@@ -238,9 +259,72 @@ def test_copies_share_nothing_that_changes():
             a.observe(taken[-1], 0.5)
         return taken
 
-    assert trajectory(twin) == trajectory(deep)
+    assert trajectory(twin) == trajectory(deep) == trajectory(shallow)
     assert agent.statistics() == before
     assert trajectory(agent.copy(rng=7)) == trajectory(agent.copy(rng=7))
+
+
+def test_pickling_is_refused_in_words():
+    with pytest.raises(TypeError, match=r"an OCP agent cannot be pickled; copy\(\) copies it"):
+        pickle.dumps(table())
+
+
+def test_a_warning_that_is_an_error_loses_nothing():
+    agent = survival()
+    agent.act(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="at \\+inf"):
+            agent.observe(1, -1.0)
+    assert agent.period == 0
+    assert agent.observe(1, -1.0) is False
+
+
+@pytest.mark.parametrize("update", ["episode", "period"])
+def test_what_contradicts_the_bounds_is_counted(update):
+    agent = table(bounds=(0.0, 1.0), update=update)
+    for reward in (5.0, -5.0, 0.5):
+        agent.act(0)
+        agent.observe(0, reward, terminated=True)
+    assert agent.statistics()["rejected"] == 2
+    assert agent.upper(0, 0) == 0.5 or agent.upper(0, 1) == 0.5
+
+
+@pytest.mark.parametrize("selection", ["all", "first", "eluder"])
+@pytest.mark.parametrize("reward", [0.1, 0.3, 0.7, -0.1, -0.3])
+@pytest.mark.parametrize("options", [{}, {"replay": True}, {"update": "period", "replay": "stationary"}], ids=str)
+def test_tight_bounds_survive_rounding(selection, reward, options):
+    """Every reward is the largest possible one: values are the bounds, up to the rounding of their sum."""
+    horizon = 15
+    exact = abs(reward) * horizon
+    for prior in ({"reward_bound": abs(reward)}, {"bounds": (-exact, exact)}):
+        agent = ocp.OCP(ocp.TabulaRasa(1, 2, horizon), selection=selection, **prior, **options)
+        for _ in range(60 * horizon):
+            agent.act(0)
+            agent.observe(0, reward)
+        assert agent.statistics()["rejected"] == 0
+        assert agent.determined(0, agent.act(0, learn=False))
+        assert max(agent.upper(0, 0), agent.upper(0, 1)) == pytest.approx(reward * horizon)
+
+
+def test_a_window_holds_one_constraint_for_each_cell_and_episode():
+    agent = table(selection="window", window=3)
+    for reward in (1.0, 2.0, 3.0, 4.0, 5.0):
+        agent.act(0)
+        agent.observe(0, reward, terminated=True)
+        agent.begin_episode()
+    assert [agent.upper(0, 0), agent.upper(0, 1)] == [5.0, 3.0]  # of episodes 2, 3 and 4
+    assert agent.n_constraints == 3
+
+
+def test_an_endless_episode_does_not_grow_what_waits_for_its_end():
+    agent = ocp.OCP(ocp.StateAggregation([0], 1, lower="exact"), bounds=(-100.0, 100.0), discount=0.5)
+    for i in range(3000):
+        agent.act(0)
+        agent.observe(0, float(i % 3))
+    agent.act(0)
+    agent.observe(0, 0.0, truncated=True)
+    assert agent.n_constraints <= 6
 
 
 def test_statistics_and_repr():

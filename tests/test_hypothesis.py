@@ -44,7 +44,7 @@ def test_uniform_edges_decide_to_the_last_bit(first, width, n, data):
 def test_nan_is_the_first_extra_label():
     grid = ocp.Grid([[0.0], [0.0]], extra=2)
     assert grid.label([np.nan, 1.0]) == grid.label([1.0, np.nan]) == 0
-    with pytest.raises(ValueError, match=r"states: NaN, but the grid has no extra label"):
+    with pytest.raises(ValueError, match=r"state: NaN, but the grid has no extra label"):
         ocp.Grid([[0.0]]).label([np.nan])
 
 
@@ -56,12 +56,17 @@ def test_nan_is_the_first_extra_label():
         ([[0.0], [0.0, 0.0]], 0, r"edges\[1\]: expected finite, strictly increasing"),
         ([[np.nan]], 0, r"edges\[0\]: expected finite"),
         ([[[0.0]]], 0, r"edges\[0\]: expected a 1-D array, got shape \(1, 1\)"),
+        ([["a"]], 0, r"edges\[0\]: expected finite, strictly increasing numbers, got dtype"),
+        ([[True]], 0, r"edges\[0\]: expected finite, strictly increasing numbers, got dtype bool"),
+        (5, 0, r"edges: expected a sequence of 1-D arrays, got 5"),
+        ("12", 0, r"edges: expected a sequence of 1-D arrays, got '12'"),
+        ([[[0.0], [1.0, 2.0]]], 0, r"edges\[0\]: expected finite, strictly increasing numbers, got ragged rows"),
         ([[0.0]], -1, r"extra: expected an integer >= 0, got -1"),
         ([np.arange(40_000.0)] * 3, 0, r"edges: \d+ parameters, expected at most"),
     ],
 )
 def test_bad_grids(edges, extra, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         ocp.Grid(edges, extra)
 
 
@@ -110,6 +115,9 @@ def test_a_period_axis_is_a_horizon():
         ([0], 2, 0, ValueError, r"horizon: expected an integer >= 1, got 0"),
         ([0], 2, True, TypeError, r"horizon: expected an integer >= 1, got True"),
         ([0], 2**40, 2**40, ValueError, r"partition: \d+ parameters, expected at most 1073741824"),
+        ([[0, 1], [2]], 2, None, ValueError, r"partition: expected shape .*, got ragged rows"),
+        ([[0, 1]], 2, 10**30, ValueError, r"partition: \d+ parameters, expected at most"),
+        (np.array([2**63], dtype=np.uint64), 2, None, ValueError, r"without gaps, got 9223372036854775808"),
         ([2**62, 0], 2, None, ValueError, r"partition: expected labels without gaps"),
     ],
 )

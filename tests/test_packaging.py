@@ -83,52 +83,120 @@ def test_an_editable_install_works(source, tmp_path):
     assert Path(where.strip()) == source / "ocpfast"
 
 
-def test_users_can_compile_a_system_of_their_own(tmp_path):
-    """From the installed .pxd and headers, with Cython; the compiled runner takes it as it takes ours."""
+@pytest.fixture(scope="module")
+def own_system(tmp_path_factory):
+    """A directory with a system that a user compiled from the installed .pxd and headers, with Cython."""
     pytest.importorskip("Cython")
-    (tmp_path / "coin.pyx").write_text(
+    folder = tmp_path_factory.mktemp("own_system")
+    (folder / "coin.pyx").write_text(
         """
 # distutils: language = c++
+from libc.math cimport NAN
 from libc.stdint cimport int64_t
-from ocpfast.systems cimport (OCP_CONTINUES, OCP_OK, OCP_STOCHASTIC, OCP_TERMINATED, System, ocp_bitgen)
+from ocpfast.systems cimport (OCP_CONTINUES, OCP_NEEDS_GIL, OCP_OK, OCP_STOCHASTIC, OCP_TERMINATED, System, ocp_bitgen)
 
 cdef int reset(void *instance, int64_t episode, ocp_bitgen *bitgen, void *state) noexcept nogil:
-    (<int64_t *>state)[0] = 0
-    return OCP_OK
+    (<int64_t *>state)[0] = 99 if <size_t>instance == 1 else 0
+    return 4242 if <size_t>instance == 2 else OCP_OK
 
 cdef int step(void *instance, int64_t period, void *state, const void *action, ocp_bitgen *bitgen, double *reward,
               int *ending) noexcept nogil:
     reward[0] = 1.0 if (<const int64_t *>action)[0] == 2 else -1.0
     ending[0] = OCP_TERMINATED if bitgen.next_double(bitgen.state) < 0.5 else OCP_CONTINUES
+    if <size_t>instance == 3:
+        reward[0] = NAN
+    elif <size_t>instance == 4:
+        (<int64_t *>state)[0] = -7
+        ending[0] = OCP_CONTINUES
+    elif <size_t>instance == 5:
+        return 4243
     return OCP_OK
 
+cdef void *clone(const void *parameters) noexcept nogil:
+    return NULL
+
 cdef class Coin(System):
-    def __init__(self):
+    def __init__(self, fault=0):
         self.contract.flags = OCP_STOCHASTIC
         self.contract.state_size = 1
         self.contract.n_actions = 3
         self.contract.horizon = 4
         self.contract.reset = reset
         self.contract.step = step
-        self.arguments = {}
+        self.contract.parameters = <void *><size_t>fault
+        if fault == 6:
+            self.contract.abi_version = 77
+        elif fault == 7:
+            self.contract.struct_size = 8
+        elif fault == 8:
+            self.contract.flags |= OCP_NEEDS_GIL
+        elif fault == 9:
+            self.contract.clone = clone
+        elif fault == 10:
+            self.contract.horizon = 0
+        elif fault == 11:
+            self.contract.action_size = 1
+        elif fault == 12:
+            self.contract.step = NULL
+        self.arguments = {"fault": fault}
 """
     )
-    (tmp_path / "setup.py").write_text(
+    (folder / "setup.py").write_text(
         "import ocpfast\n"
         "from Cython.Build import cythonize\n"
         "from setuptools import Extension, setup\n"
         "coin = Extension('coin', ['coin.pyx'], include_dirs=[ocpfast.get_include()])\n"
         "setup(name='coin', ext_modules=cythonize([coin]))\n"
     )
-    call(sys.executable, "setup.py", "build_ext", "--inplace", cwd=tmp_path)
-    use = """
+    call(sys.executable, "setup.py", "build_ext", "--inplace", cwd=folder)
+    return folder
+
+
+def use(own_system, code):
+    start = """
 import ocpfast as ocp
 from coin import Coin
-result = ocp.run(ocp.OCP(ocp.TabulaRasa(1, 3, horizon=4)), Coin(), episodes=200, rng=0, progress=False)
-assert result.rewards[0, -50:].min() >= 1.0, result.rewards
-print(repr(Coin()), Coin().step(0, 2, rng=1)[1])
+def run(fault=0):
+    agent = ocp.OCP(ocp.TabulaRasa(1, 3, horizon=4))
+    return ocp.run(agent, Coin(fault), episodes=200, rng=0, progress=False)
 """
-    assert call(sys.executable, "-c", use, cwd=tmp_path).split() == ["Coin()", "1.0"]
+    return call(sys.executable, "-c", start + code, cwd=own_system)
+
+
+def test_users_can_compile_a_system_of_their_own(own_system):
+    code = "assert run().rewards[0, -50:].min() >= 1.0\nprint(repr(Coin()), Coin().step(0, 2, rng=1)[1])"
+    assert use(own_system, code).split() == ["Coin(fault=0)", "1.0"]
+
+
+def test_what_a_faulty_system_does_is_said(own_system):
+    """Never a crash: one message for each way in which a user's system can go wrong."""
+    place = "simulation 0, episode 0, period"
+    expected = {
+        1: f"{place} 0: the system is in a state that the hypothesis class has no place for",
+        2: f"{place} -1: the system returned error 4242",
+        3: f"{place} 0: the system paid a reward of nan, expected a finite number",
+        4: f"{place} 1: the system is in a state that the hypothesis class has no place for",
+        5: f"{place} 0: the system returned error 4243",
+        6: "system: it was compiled for version 77 (",
+        7: "system: it was compiled for version 1 (8 bytes) of ocpfast/system.h, this is version 1 (",
+        8: "system: it needs the GIL (OCP_NEEDS_GIL), which run() releases; step it by hand",
+        9: "Coin: contract.clone needs contract.destroy",
+        10: "Coin: expected contract.horizon and contract.state_size >= 1, got 0 and 1",
+        11: "Coin: expected one of contract.n_actions and contract.action_size >= 1, got 3 and 1",
+        12: "Coin.__init__ has not filled in the contract",
+    }
+    code = """
+for fault in range(1, 13):
+    try:
+        run(fault)
+        print("no error")
+    except (RuntimeError, ValueError) as error:
+        print(error)
+"""
+    said = use(own_system, code).splitlines()
+    assert len(said) == len(expected)
+    for line, (fault, message) in zip(said, expected.items(), strict=True):
+        assert line.startswith(message), fault
 
 
 def test_the_readme_example_runs(tmp_path, monkeypatch, capsys):

@@ -30,12 +30,19 @@ def test_regret_and_suboptimal():
             lambda: RESULT.regret([1.0, 2.0]),
             r"optimal_value: expected a number or a shape that fits \(2, 3\)",
         ),
+        (lambda: ocp.Result([[np.nan]]), r"rewards: expected finite numbers, got nan"),
         (lambda: RESULT.suboptimal(-1.0), r"epsilon: expected a number >= 0, got -1.0"),
     ],
 )
 def test_bad_arguments(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("rewards", ["abc", [["1"]], [[None]]])
+def test_rewards_are_numbers(rewards):
+    with pytest.raises(TypeError, match="rewards: expected finite numbers, got dtype"):
+        ocp.Result(rewards)
 
 
 def test_agents_must_have_been_kept():
@@ -61,6 +68,22 @@ def test_damaged_and_foreign_files(tmp_path):
         path.write_bytes(broken)
         with pytest.raises(ValueError, match="result"):
             ocp.load_result(path)
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        flipped = bytearray(whole)
+        flipped[rng.integers(len(whole))] ^= 1 << rng.integers(8)
+        path.write_bytes(flipped)
+        try:
+            loaded = ocp.load_result(path)  # a bit that nothing depends on
+        except ValueError:
+            continue
+        assert np.array_equal(loaded.rewards, RESULT.rewards)
+    np.save(path.with_suffix(".npy"), np.zeros(3))
+    with pytest.raises(ValueError, match="is not a result saved by ocpfast, or is damaged"):
+        ocp.load_result(path.with_suffix(".npy"))
+    np.savez(path, format="ocpfast result 1")
+    with pytest.raises(ValueError, match="is not a result saved by ocpfast, or is damaged"):
+        ocp.load_result(path)
     np.savez(path, rewards=np.zeros((1, 1)))
     with pytest.raises(ValueError, match="is not a result saved by ocpfast, or is damaged"):
         ocp.load_result(path)

@@ -145,3 +145,33 @@ def test_rejected_constraints_return_one_after_another():
         assert len(store.rejected()) == 4 - k
         store.erase(sequences.pop())
     assert tuple(store.interval(0)) == (-INFINITY, INFINITY)
+
+
+@pytest.mark.parametrize("selection", ["first", "eluder"])
+def test_selections_keep_what_is_informative(selection):
+    """1,000 random sequences of equalities and intervals against the definition of each selection."""
+    for seed in range(1000):
+        rng = random.Random(seed)
+        store = _core.BoxStore([-INFINITY] * 3, [INFINITY] * 3, selection=_core.Selection[selection])
+        known, contradictions = {}, 0
+        for _ in range(12):
+            index, low = rng.randrange(3), float(rng.randint(-2, 2))
+            high = rng.choice([low, low, low + 1, INFINITY])
+            taken = store.insert(index, low, high) >= 0
+            fits = index not in known or (low <= known[index][1] and known[index][0] <= high)
+            if selection == "first":
+                wanted = fits and high < INFINITY and index not in known
+            else:
+                wanted = low == high and index not in known
+                contradictions += low == high and not fits
+            assert taken == wanted, seed
+            if wanted:
+                known[index] = (low, high)
+        assert store.n_contradictions == contradictions
+        assert all(store.interval(index) == interval for index, interval in known.items())
+        assert not store.rejected()
+
+
+def test_bounds_of_different_lengths():
+    with pytest.raises(ValueError, match="lower, upper: expected the same length, got 2 and 1"):
+        _core.BoxStore([0.0, 0.0], [1.0])

@@ -85,7 +85,7 @@ class TestChain:
 
     def test_what_it_says_of_itself(self):
         chain = Chain(50)
-        assert (chain.n_states, chain.state_size, chain.n_actions, chain.horizon) == (50, 1, 2, 50)
+        assert (chain.n_states, chain.state_size, chain.n_actions, chain.horizon) == (50, None, 2, 50)
         assert chain.reward_range == (0.0, 1.0)
         assert chain.homogeneous
         assert not chain.stochastic

@@ -140,6 +140,27 @@ def test_theorem_1_a_coherent_class_is_learned(selection, options):
         assert agent.statistics()["rejected"] == agent.statistics()["contradictions"] == 0
 
 
+@pytest.mark.parametrize("selection", ["all", "eluder", "first"])
+@pytest.mark.parametrize("replay", [False, True])
+def test_theorem_1_with_rewards_that_round_and_the_tightest_bounds(selection, replay):
+    """Multiples of 0.1, of which the largest is the reward bound; the sums round differently on each path."""
+    rng = np.random.default_rng(3)
+    for _ in range(100):
+        n_states, n_actions, horizon = rng.integers(2, 6), rng.integers(1, 4), int(rng.integers(3, 20))
+        reward = 0.1 * rng.integers(-3, 4, (n_states, n_actions))
+        system = ocp.TableSystem(
+            rng.integers(-1, n_states, reward.shape), reward, np.full(n_states, 1 / n_states), horizon
+        )
+        table = ocp.TabulaRasa(int(n_states), int(n_actions), horizon)
+        for prior in ({}, {"reward_bound": float(np.abs(reward).max())}):
+            agent = ocp.OCP(table, selection=selection, replay=replay, **prior)
+            episodes = table.eluder_dimension() + 200
+            result = ocp.run(agent, system, episodes, rng=1, keep_agents=True, progress=False)
+            assert result.suboptimal()[0] <= table.eluder_dimension()
+            statistics = result.agents[0].statistics()
+            assert statistics["rejected"] == statistics["contradictions"] == 0
+
+
 def test_chain_50_is_q_learning_and_within_the_bound():
     chain, n = ocp.Chain(50), 50
     agent = ocp.OCP(ocp.TabulaRasa(n, 2, horizon=n))

@@ -44,11 +44,15 @@ std::shared_ptr<ocp::Partition> make_partition(std::int64_t n_points, std::int64
 
 // Copies a vector state; false where it has another shape or other contents.
 bool read_vector(py::handle state, std::int64_t size, double* out) {
-    const auto array = Doubles::ensure(state);
-    if (!array) {
+    const auto given = py::array::ensure(state);
+    if (!given) {  // ragged, say
         PyErr_Clear();
         return false;
     }
+    // numbers only: NumPy would also read strings, None (as NaN) and dates
+    const char kind = given.dtype().kind();
+    if (kind != 'f' && kind != 'i' && kind != 'u') return false;
+    const auto array = Doubles::ensure(given);
     if (array.ndim() != 1 || array.shape(0) != size) return false;
     std::copy(array.data(), array.data() + size, out);
     return true;

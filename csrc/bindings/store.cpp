@@ -36,12 +36,17 @@ void bind_store(py::module_& m) {
     py::class_<BoxStore>(m, "BoxStore")
         .def(py::init([](const std::vector<double>& lower, const std::vector<double>& upper, ocp::Selection selection,
                          std::int64_t window) {
+                 if (lower.size() != upper.size()) {
+                     throw py::value_error("lower, upper: expected the same length, got " +
+                                           std::to_string(lower.size()) + " and " + std::to_string(upper.size()));
+                 }
                  return BoxStore(ocp::Box(lower, upper), window > 0 ? ocp::Selection::window : selection, window);
              }),
              py::arg("lower"), py::arg("upper"), py::arg("selection") = ocp::Selection::all, py::arg("window") = 0)
         .def("insert", &insert, py::arg("index"), py::arg("lower"), py::arg("upper"))
         .def("erase", &BoxStore::erase, py::arg("sequence"))
         .def("end_episode", &BoxStore::end_episode)
+        .def_property_readonly("n_contradictions", &BoxStore::n_contradictions)
         .def("kept", [](const BoxStore& store) { return rows(store, true); })
         .def("rejected", [](const BoxStore& store) { return rows(store, false); })
         .def(

@@ -19,7 +19,7 @@ struct Control {
 };
 
 struct Outcome {
-    enum class Kind { done, stopped, system_error, bad_reward, bad_state, no_memory };
+    enum class Kind { done, stopped, system_error, bad_reward, bad_total, bad_state, no_memory };
     Kind kind = Kind::done;
     std::int64_t episode = 0, period = 0;  // where it went wrong
     int error = OCP_OK;                    // what the system returned
@@ -108,6 +108,7 @@ Outcome simulate(Agent& agent, const ocp_system& system, std::int64_t episodes, 
             ended = agent.observe(point, reward, ending);
         }
         rewards[episode] = total.value();
+        if (!std::isfinite(rewards[episode])) return {Outcome::Kind::bad_total, episode, period - 1};
         control.episodes_done.fetch_add(1, std::memory_order_relaxed);
     }
     return {};

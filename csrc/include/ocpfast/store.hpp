@@ -72,6 +72,8 @@ public:
     const std::vector<Entry>& entries() const { return entries_; }  // in priority order
     const Hypotheses& hypotheses() const { return hypotheses_; }
     std::size_t n_rejected() const { return n_rejected_; }
+    // With Selection::eluder: equalities that nothing left can satisfy; each proves that Q* is not in the class.
+    std::int64_t n_contradictions() const { return n_contradictions_; }
 
 private:
     using Difference = std::ptrdiff_t;
@@ -79,7 +81,9 @@ private:
     bool selected(const Constraint& constraint) {
         switch (selection_) {
             case Selection::eluder:
-                return hypotheses_.compatible(constraint) && hypotheses_.reduces_dimension(constraint);
+                if (hypotheses_.compatible(constraint)) return hypotheses_.reduces_dimension(constraint);
+                n_contradictions_ += constraint.lower == constraint.upper;
+                return false;
             case Selection::first:
                 return hypotheses_.compatible(constraint) && hypotheses_.determines(constraint);
             default:
@@ -212,6 +216,7 @@ private:
     std::unordered_map<std::int64_t, double> upper_of_;           // sequence -> U, to find an entry by bisection
     std::deque<std::pair<std::int64_t, std::int64_t>> observed_;  // (episode, sequence), only with a window
     std::size_t n_rejected_ = 0;
+    std::int64_t n_contradictions_ = 0;
     std::int64_t next_sequence_ = 0;
     std::int64_t episode_ = 0;
 };

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <queue>
 #include <vector>
 
 #include "ocpfast/agent/transitions.hpp"
@@ -47,14 +48,14 @@ public:
             if (mark) return;
             mark = 1;
             dirty_[static_cast<std::size_t>(layer)].push_back(point);
-            highest_ = std::max(highest_, layer);
+            if (!homogeneous_) waiting_layers_.push(layer);
         });
     }
 
     // An edge was stored, or its reward became smaller: recompute it even if what it leads to stays as it is.
     void edge_changed(std::int64_t edge, std::int64_t layer) {
         fresh_[static_cast<std::size_t>(stationary_ ? 0 : layer)].push_back(edge);
-        highest_ = std::max(highest_, stationary_ ? n_layers_ - 1 : layer);
+        if (!stationary_ && !homogeneous_) waiting_layers_.push(layer);
     }
 
     // Whether all edges have seen what is known now. Only max_sweeps can leave them behind.
@@ -93,22 +94,40 @@ private:
         return {best.upper, known.knows_lower() ? known.lower_max(layer, point) : -infinity, best.determined};
     }
 
-    // Period-indexed: one sweep t = H-1 .. 0; what is known of t+1 is final when t is recomputed.
+    // Period-indexed: one sweep t = H-1 .. 0 over the layers with something to do; what is known of t+1 is final when
+    // t is recomputed.
     void sweep_backward(Class& known, const Transitions& transitions) {
         changed_.clear();
-        for (std::int64_t layer = highest_; layer >= 0; --layer) {
+        const bool everywhere = stationary_ && !fresh_[0].empty();
+        std::int64_t layer = everywhere ? n_layers_ - 1 : next_waiting_layer();
+        while (layer >= 0) {
             gather(transitions, layer);
             recompute(known, transitions, layer, layer + 1);
             settle(known, layer);
+            layer = everywhere || !changed_.empty() ? layer - 1 : next_waiting_layer();
         }
         if (stationary_) fresh_[0].clear();
-        highest_ = -1;
+        waiting_layers_ = {};
+    }
+
+    // The highest layer that still has something dirty or fresh, or -1.
+    std::int64_t next_waiting_layer() {
+        while (!waiting_layers_.empty()) {
+            const std::int64_t layer = waiting_layers_.top();
+            waiting_layers_.pop();
+            const auto l = static_cast<std::size_t>(layer);
+            if (!dirty_[l].empty() || (!stationary_ && !fresh_[l].empty())) return layer;
+        }
+        return -1;
     }
 
     // Time-homogeneous: whole sweeps, each under what was known at its start, until nothing changes. What is left
-    // after max_sweeps stays dirty for the next call.
+    // after max_sweeps, or after so much work that a caller would wonder, stays dirty for the next call.
     void sweep_until_still(Class& known, const Transitions& transitions) {
-        for (std::int64_t sweep = 0; sweep < max_sweeps_ && !(dirty_[0].empty() && fresh_[0].empty()); ++sweep) {
+        constexpr std::int64_t enough = 10'000'000;  // edges: about 0.2 s
+        const std::int64_t before = n_recomputed_;
+        for (std::int64_t sweep = 0; sweep < max_sweeps_ && n_recomputed_ - before < enough; ++sweep) {
+            if (dirty_[0].empty() && fresh_[0].empty()) return;
             settle(known, 0);
             gather(transitions, 0);
             recompute(known, transitions, 0, 0);
@@ -165,12 +184,12 @@ private:
     double discount_ = 1;
     std::int64_t max_sweeps_ = 0;
 
-    std::vector<Value> value_;                      // per (layer, point), as edges last saw it
-    std::vector<std::uint8_t> is_dirty_;            // per (layer, point)
-    std::vector<std::vector<std::int64_t>> dirty_;  // per layer
-    std::vector<std::vector<std::int64_t>> fresh_;  // edges, per layer; stationary: one list for all layers
-    std::int64_t highest_ = -1;                     // layer with something dirty or fresh
-    std::vector<std::int64_t> changed_, work_;      // scratch: points, edges
+    std::vector<Value> value_;                          // per (layer, point), as edges last saw it
+    std::vector<std::uint8_t> is_dirty_;                // per (layer, point)
+    std::vector<std::vector<std::int64_t>> dirty_;      // per layer
+    std::vector<std::vector<std::int64_t>> fresh_;      // edges, per layer; stationary: one list for all layers
+    std::priority_queue<std::int64_t> waiting_layers_;  // period-indexed: layers with something dirty or fresh
+    std::vector<std::int64_t> changed_, work_;          // scratch: points, edges
     std::int64_t n_recomputed_ = 0;
 };
 

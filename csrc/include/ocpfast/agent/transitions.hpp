@@ -50,19 +50,14 @@ public:
             return {e, smaller};
         }
         const auto number = static_cast<std::int32_t>(edges_.size());
-        Edge edge{static_cast<std::int32_t>(point),
-                  static_cast<std::int32_t>(action),
-                  static_cast<std::int32_t>(next),
-                  head,
-                  -1,
-                  reward};
+        edges_.push_back({static_cast<std::int32_t>(point), static_cast<std::int32_t>(action),
+                          static_cast<std::int32_t>(next), head, -1, reward});
         head = number;
         if (next != terminal) {
             std::int32_t& incoming = incoming_[slot(layer, next)];
-            edge.following_incoming = incoming;
+            edges_.back().following_incoming = incoming;
             incoming = number;
         }
-        edges_.push_back(edge);
         return {number, true};
     }
 

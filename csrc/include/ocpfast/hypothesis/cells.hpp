@@ -12,7 +12,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,9 +31,9 @@ struct PriorBounds {
 
 class Cells {
 public:
-    // Two determined equalities on one cell that differ by more than this, relatively, prove incoherence; less is
-    // rounding of sums along different paths.
-    static constexpr double contradiction_tolerance = 1e-9;
+    // Values that differ by no more than this, relatively, differ by the rounding of sums: two equalities on one cell
+    // do not contradict each other, and a U just below the prior is the prior.
+    static constexpr double tolerance = 1e-9;
 
     Cells(std::shared_ptr<const Partition> partition, Selection selection, std::int64_t window, PriorBounds prior,
           bool track_lower)
@@ -52,6 +54,8 @@ public:
         }
         if (selection_ == Selection::window) recent_.resize(n);
         for (const double bound : prior_.upper) bounded_ |= bound < infinity;
+        has_prior_ = bounded_;
+        for (const double bound : prior_.lower) has_prior_ |= bound > -infinity;
     }
 
     const Partition& partition() const { return *partition_; }
@@ -100,8 +104,8 @@ public:
     static constexpr std::int64_t no_holder = -1;
 
     // Lets a constraint join; true if it changed upper, lower or determined of the cell.
-    bool join(std::int64_t cell, const Estimate& estimate, std::int64_t holder = no_holder) {
-        if (impossible(cell, estimate)) {
+    bool join(std::int64_t cell, Estimate estimate, std::int64_t holder = no_holder) {
+        if (has_prior_ && !fit_to_prior(cell, estimate)) {
             ++n_rejected_;
             return false;
         }
@@ -118,16 +122,18 @@ public:
     }
 
     // Keeps a constraint back until the episode ends. Bounded: one slot a cell, as only the smallest U of an
-    // episode (for `first`: the first) can matter.
-    void stage(std::int64_t cell, const Estimate& estimate, std::int64_t holder = no_holder) {
-        // Once learning is over nearly every constraint is redundant, and this is all it costs.
-        if (selection_ == Selection::all && !track_lower_ && !improves(estimate, upper(cell), determined(cell))) return;
-        if (impossible(cell, estimate)) {
+    // episode (for `first`: the first) can matter; and, if tracked, one for each distinct L.
+    void stage(std::int64_t cell, Estimate estimate, std::int64_t holder = no_holder) {
+        if (has_prior_ && !fit_to_prior(cell, estimate)) {
             ++n_staged_rejected_;
             return;
         }
+        // Once learning is over nearly every constraint is redundant, and this is all it costs.
+        if (selection_ == Selection::all && !track_lower_ && !improves(estimate, upper(cell), determined(cell))) return;
         if (track_lower_ && lower_matters(cell, estimate.lower, holder)) {
-            staged_lowers_.push_back({cell, estimate.lower, holder});
+            // of a holder the last one counts, else each distinct one
+            staged_lowers_[{holder, holder == no_holder ? cell : 0, holder == no_holder ? estimate.lower : 0}] = {
+                cell, estimate.lower};
         }
         std::int32_t& slot = staged_slot_[at(cell)];
         if (slot >= 0) {
@@ -147,8 +153,8 @@ public:
             if (track_lower_) staged.estimate.lower = -infinity;
             if (join(staged.cell, staged.estimate)) changed(staged.cell);
         }
-        for (const StagedLower& staged : staged_lowers_) {
-            if (join(staged.cell, {staged.lower, infinity, false}, staged.holder)) changed(staged.cell);
+        for (const auto& [key, staged] : staged_lowers_) {
+            if (join(staged.cell, {staged.lower, infinity, false}, std::get<0>(key))) changed(staged.cell);
         }
         n_rejected_ += n_staged_rejected_;
         n_contradictions_ += n_staged_contradictions_;
@@ -206,7 +212,6 @@ private:
     struct StagedLower {
         std::int64_t cell;
         double lower;
-        std::int64_t holder;
     };
     struct Recent {  // the smallest U of one episode
         std::int64_t episode;
@@ -273,14 +278,25 @@ private:
         return true;
     }
 
-    bool contradicts(double a, double b) const {
-        return selection_ == Selection::eluder &&
-               std::abs(a - b) > contradiction_tolerance * std::max(1.0, std::abs(a));
+    bool contradicts(double a, double b) const { return selection_ == Selection::eluder && !close(a, b); }
+
+    // False for a constraint that is empty against the prior alone. One that misses the prior by rounding is moved
+    // onto it: sums of rewards may add up to one ulp less than the smallest possible value.
+    bool fit_to_prior(std::int64_t cell, Estimate& estimate) const {
+        const double low = prior_lower(cell), high = prior_upper(cell);
+        if (estimate.upper < low) {
+            if (!close(estimate.upper, low)) return false;
+            estimate.upper = low;
+        }
+        if (estimate.lower > high) {
+            if (!close(estimate.lower, high)) return false;
+            estimate.lower = high;
+        }
+        if (estimate.upper > high && close(estimate.upper, high)) estimate.upper = high;
+        return true;
     }
 
-    bool impossible(std::int64_t cell, const Estimate& estimate) const {  // whatever else is known
-        return estimate.upper < prior_lower(cell) || estimate.lower > prior_upper(cell);
-    }
+    static bool close(double a, double b) { return std::abs(a - b) <= tolerance * std::max(1.0, std::abs(b)); }
 
     double& held_by(std::int64_t holder) {
         if (at(holder) >= held_.size()) held_.resize(at(holder) + 1, -infinity);
@@ -373,7 +389,8 @@ private:
     std::int64_t window_;  // W
     PriorBounds prior_;
     bool track_lower_;
-    bool bounded_ = false;  // else a cell is determined iff its upper value is finite
+    bool bounded_ = false;    // else a cell is determined iff its upper value is finite
+    bool has_prior_ = false;  // some bound is finite
 
     std::vector<double> upper_;                // per cell
     std::vector<std::uint8_t> determined_;     // per cell
@@ -385,7 +402,7 @@ private:
 
     std::vector<Staged> staged_;             // this episode's, at most one a cell
     std::vector<std::int32_t> staged_slot_;  // per cell: where in staged_, or -1
-    std::vector<StagedLower> staged_lowers_;
+    std::map<std::tuple<std::int64_t, std::int64_t, double>, StagedLower> staged_lowers_;
     std::int64_t n_staged_rejected_ = 0;
     std::int64_t n_staged_contradictions_ = 0;
 

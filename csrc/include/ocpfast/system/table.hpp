@@ -67,7 +67,13 @@ public:
         return OCP_OK;
     }
 
+    // NaN, for unknown, where the dynamic programming would take more than some seconds.
     int optimal_value(const std::int64_t* state, double* value) const {
+        constexpr double most = 2e9;  // entries of the table
+        if (static_cast<double>(arrays_.horizon) * static_cast<double>(arrays_.n_states * arrays_.n_actions) > most) {
+            *value = std::numeric_limits<double>::quiet_NaN();
+            return OCP_OK;
+        }
         std::call_once(solved_, [this] { solve(); });
         *value = values_[static_cast<std::size_t>(*state)];
         return OCP_OK;
