@@ -5,6 +5,7 @@ from pathlib import Path as _Path
 
 from ocpfast.agents import OCP
 from ocpfast.hypothesis import Grid, StateAggregation, TabulaRasa
+from ocpfast.linear import LinearFeatures, Polytope
 from ocpfast.randomness import simulation_streams
 from ocpfast.results import Result, load_result
 from ocpfast.running import Interrupted, run
@@ -19,6 +20,8 @@ __all__ = [
     "Grid",
     "Interrupted",
     "InvertedPendulum",
+    "LinearFeatures",
+    "Polytope",
     "Result",
     "StateAggregation",
     "TableSystem",

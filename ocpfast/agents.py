@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ocpfast import _check, _core
-from ocpfast.hypothesis import StateAggregation, TabulaRasa
+from ocpfast.hypothesis import Hypothesis
 from ocpfast.randomness import Seed, generator
 
 __all__ = ["OCP"]
@@ -21,7 +21,7 @@ class OCP:
 
     Parameters
     ----------
-    hypothesis : TabulaRasa or StateAggregation
+    hypothesis : TabulaRasa, StateAggregation, LinearFeatures or Polytope
         The class of candidates for Q*.
     selection : {"all", "eluder", "first", "window"}
         Which constraints are kept: all of them; those that strictly reduce the eluder dimension (for classes that
@@ -68,7 +68,7 @@ class OCP:
 
     def __init__(
         self,
-        hypothesis: TabulaRasa | StateAggregation,
+        hypothesis: Hypothesis,
         selection: str = "all",
         window: int | None = None,
         ties: str = "first",
@@ -80,8 +80,8 @@ class OCP:
         rng: Seed = None,
         replay_sweeps: int = 36_000,
     ) -> None:
-        if not isinstance(hypothesis, (TabulaRasa, StateAggregation)):
-            raise TypeError(f"hypothesis: expected a TabulaRasa or StateAggregation, got {hypothesis!r}")
+        if not isinstance(hypothesis, Hypothesis):
+            raise TypeError(f"hypothesis: expected a hypothesis class such as TabulaRasa, got {hypothesis!r}")
         self._hypothesis = hypothesis
         self._options: dict[str, Any] = {
             "selection": _check.one_of(selection, "selection", ("all", "eluder", "first", "window")),
@@ -108,13 +108,11 @@ class OCP:
         self._warned = False
         self._rng = generator(rng)
         self._capsule = self._rng.bit_generator.capsule
-        self._core = _core.AggregationOcp(
-            partition=hypothesis._partition,
+        self._core = hypothesis._agent_core(
             selection=_core.Selection[selection],
             window=window or 0,
             lower=lower,
             upper=upper,
-            track_lower=hypothesis.lower == "exact",
             ties=_core.Ties[ties],
             replay=_core.ReplayMode["stationary" if replay == "stationary" else "on" if replay else "off"],
             immediate=update == "period",
@@ -160,7 +158,7 @@ class OCP:
         return [-np.inf], [np.inf]
 
     @property
-    def hypothesis(self) -> TabulaRasa | StateAggregation:
+    def hypothesis(self) -> Hypothesis:
         """The hypothesis class."""
         return self._hypothesis
 

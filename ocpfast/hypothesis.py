@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ocpfast import _check, _core
 
-__all__ = ["Grid", "StateAggregation", "TabulaRasa"]
+__all__ = ["Grid", "Hypothesis", "StateAggregation", "TabulaRasa"]
 
 
 class Grid:
@@ -149,13 +149,11 @@ class Grid:
         return Grid, (self._edges, self._extra)
 
 
-class _Aggregation:
-    """What TabulaRasa and StateAggregation share: cells of (t, x, a) with one parameter each."""
+class Hypothesis:
+    """What all hypothesis classes share: the sizes of their domain."""
 
-    _partition: _core.Partition
     _n_actions: int
     _horizon: int | None
-    _lower: str
 
     @property
     def n_actions(self) -> int:
@@ -173,9 +171,37 @@ class _Aggregation:
         return self._horizon is None
 
     @property
+    def n_states(self) -> int | None:
+        """The number of states; None where they are vectors."""
+        raise NotImplementedError
+
+    @property
+    def state_size(self) -> int | None:
+        """The number of components of a state; None where states are indices."""
+        return None
+
+    def eluder_dimension(self) -> int:
+        """Eluder dimension: the most episodes that can be suboptimal if Q* is in the class (Theorem 1)."""
+        raise NotImplementedError
+
+    def _agent_core(self, **options: Any) -> Any:
+        """The compiled agent that learns this class."""
+        raise NotImplementedError
+
+
+class _Aggregation(Hypothesis):
+    """What TabulaRasa and StateAggregation share: cells of (t, x, a) with one parameter each."""
+
+    _partition: _core.Partition
+    _lower: str
+
+    @property
     def lower(self) -> str:
         """Whether agents track lower values: "off" or "exact"."""
         return self._lower
+
+    def _agent_core(self, **options: Any) -> _core.AggregationOcp:
+        return _core.AggregationOcp(partition=self._partition, track_lower=self._lower == "exact", **options)
 
     def eluder_dimension(self) -> int:
         """Eluder dimension: the number of parameters.
@@ -228,11 +254,6 @@ class TabulaRasa(_Aggregation):
     def n_states(self) -> int:
         """The number of states."""
         return self._n_states
-
-    @property
-    def state_size(self) -> int | None:
-        """None: states are indices."""
-        return None
 
     def __repr__(self) -> str:
         lower = "" if self._lower == "off" else f", lower={self._lower!r}"

@@ -201,7 +201,7 @@ class TestBadInput:
             table(**options)
 
     def test_hypothesis(self):
-        with pytest.raises(TypeError, match="hypothesis: expected a TabulaRasa or StateAggregation, got 7"):
+        with pytest.raises(TypeError, match="hypothesis: expected a hypothesis class such as TabulaRasa, got 7"):
             ocp.OCP(7)
 
     def test_reward_bound_without_discount_needs_a_horizon(self):

@@ -1,4 +1,4 @@
-// OCP on cells, one step at a time from Python.
+// OCP agents, one step at a time from Python.
 #include "agents.hpp"
 
 #include <cmath>
@@ -11,20 +11,23 @@
 namespace {
 
 // Only the bounds that the C++ types need: periods below the horizon, any period where there is none.
-std::int64_t checked_layer(const AggregationOcp& agent, py::handle period) {
+template <class Agent>
+std::int64_t checked_layer(const Agent& agent, py::handle period) {
     const ocp::Partition& partition = agent.known().partition();
     if (!partition.homogeneous()) return checked_index(period, partition.horizon(), "period");
     checked_index(period, INT64_MAX, "period");
     return 0;
 }
 
-std::int64_t checked_cell(const AggregationOcp& agent, py::handle state, py::handle action, py::handle period) {
+template <class Agent>
+std::int64_t checked_cell(const Agent& agent, py::handle state, py::handle action, py::handle period) {
     const ocp::Partition& partition = agent.known().partition();
     const std::int64_t point = checked_point(partition, state, "state");
     return partition.cell(checked_layer(agent, period), point, checked_index(action, partition.n_actions(), "action"));
 }
 
-std::int64_t act(AggregationOcp& agent, py::handle state, const py::capsule& bitgen) {
+template <class Agent>
+std::int64_t act(Agent& agent, py::handle state, const py::capsule& bitgen) {
     if (agent.waiting()) {
         throw std::runtime_error("act: called twice in period " + std::to_string(agent.period()) +
                                  " without observe(); an agent serves one loop (and one thread) at a time");
@@ -32,14 +35,16 @@ std::int64_t act(AggregationOcp& agent, py::handle state, const py::capsule& bit
     return agent.act(checked_point(agent.known().partition(), state, "state"), bitgen_of(bitgen));
 }
 
-std::int64_t greedy(const AggregationOcp& agent, py::handle state, py::handle period) {
+template <class Agent>
+std::int64_t greedy(const Agent& agent, py::handle state, py::handle period) {
     const std::int64_t point = checked_point(agent.known().partition(), state, "state");
     if (period.is_none()) return agent.greedy(point, agent.period());
     checked_layer(agent, period);
     return agent.greedy(point, period.cast<std::int64_t>());
 }
 
-bool observe(AggregationOcp& agent, py::handle next_state, double reward, bool terminated, bool truncated) {
+template <class Agent>
+bool observe(Agent& agent, py::handle next_state, double reward, bool terminated, bool truncated) {
     if (!agent.waiting()) throw std::runtime_error("observe: there is no action to observe; call act() first");
     if (!std::isfinite(reward)) {
         throw py::value_error("reward: expected a finite number, got " + std::to_string(reward));
@@ -50,14 +55,25 @@ bool observe(AggregationOcp& agent, py::handle next_state, double reward, bool t
     return agent.observe(point, reward, ending);
 }
 
-double lower(const AggregationOcp& agent, py::handle state, py::handle action, py::handle period) {
+template <class Agent>
+double lower(const Agent& agent, py::handle state, py::handle action, py::handle period) {
     if (!agent.known().knows_lower()) {
         throw py::value_error("lower: not tracked; make the hypothesis class with lower=\"exact\"");
     }
     return agent.known().lower(checked_cell(agent, state, action, period));
 }
 
-py::dict statistics(const AggregationOcp& agent) {
+void add_statistics(py::dict&, const ocp::Cells&) {}
+void add_statistics(py::dict& result, const ocp::Linear& known) {
+    const ocp::LpStatistics lp = known.lp_statistics();
+    result["lps"] = lp.solved;
+    result["pivots"] = lp.pivots;
+    result["cold_lps"] = lp.cold;
+    result["skipped_lps"] = lp.answered;
+}
+
+template <class Agent>
+py::dict statistics(const Agent& agent) {
     py::dict result;
     result["episodes"] = agent.n_episodes();
     result["periods"] = agent.n_periods();
@@ -68,43 +84,59 @@ py::dict statistics(const AggregationOcp& agent) {
     result["transitions"] = agent.n_transitions();
     result["recomputed"] = agent.n_recomputed();
     result["searches"] = agent.n_searches();
+    add_statistics(result, agent.known());
     return result;
+}
+
+template <class Agent>
+py::class_<Agent> bind_agent(py::module_& m, const char* name) {
+    return py::class_<Agent>(m, name)
+        .def("act", &act<Agent>, py::arg("state"), py::arg("bitgen"))
+        .def("greedy", &greedy<Agent>, py::arg("state"), py::arg("period"))
+        .def("observe", &observe<Agent>, py::arg("next_state"), py::arg("reward"), py::arg("terminated"),
+             py::arg("truncated"))
+        .def("begin_episode", &Agent::begin_episode)
+        .def(
+            "upper",
+            [](const Agent& agent, py::handle state, py::handle action, py::handle period) {
+                return agent.known().upper(checked_cell(agent, state, action, period));
+            },
+            py::arg("state"), py::arg("action"), py::arg("period"))
+        .def("lower", &lower<Agent>, py::arg("state"), py::arg("action"), py::arg("period"))
+        .def(
+            "determined",
+            [](const Agent& agent, py::handle state, py::handle action, py::handle period) {
+                return agent.known().determined(checked_cell(agent, state, action, period));
+            },
+            py::arg("state"), py::arg("action"), py::arg("period"))
+        .def_property_readonly("n_constraints", [](const Agent& agent) { return agent.known().n_constraints(); })
+        .def_property_readonly("period", &Agent::period)
+        .def("statistics", &statistics<Agent>)
+        .def("copy", [](const Agent& agent) { return Agent(agent); });
 }
 
 }  // namespace
 
 void bind_agents(py::module_& m) {
-    py::class_<AggregationOcp>(m, "AggregationOcp")
-        .def(py::init([](std::shared_ptr<ocp::Partition> partition, ocp::Selection selection, std::int64_t window,
-                         std::vector<double> lower, std::vector<double> upper, bool track_lower, ocp::Ties ties,
+    bind_agent<AggregationOcp>(m, "AggregationOcp")
+        .def(py::init([](std::shared_ptr<ocp::Partition> partition, bool track_lower, ocp::Selection selection,
+                         std::int64_t window, std::vector<double> lower, std::vector<double> upper, ocp::Ties ties,
                          ocp::ReplayMode replay, bool immediate, double discount, std::int64_t replay_sweeps) {
                  ocp::Cells cells(std::move(partition), selection, window, {std::move(lower), std::move(upper)},
                                   track_lower);
                  return AggregationOcp(std::move(cells), {ties, replay, immediate, discount, replay_sweeps});
              }),
-             py::arg("partition"), py::arg("selection"), py::arg("window"), py::arg("lower"), py::arg("upper"),
-             py::arg("track_lower"), py::arg("ties"), py::arg("replay"), py::arg("immediate"), py::arg("discount"),
-             py::arg("replay_sweeps"))
-        .def("act", &act, py::arg("state"), py::arg("bitgen"))
-        .def("greedy", &greedy, py::arg("state"), py::arg("period"))
-        .def("observe", &observe, py::arg("next_state"), py::arg("reward"), py::arg("terminated"), py::arg("truncated"))
-        .def("begin_episode", &AggregationOcp::begin_episode)
-        .def(
-            "upper",
-            [](const AggregationOcp& agent, py::handle state, py::handle action, py::handle period) {
-                return agent.known().upper(checked_cell(agent, state, action, period));
-            },
-            py::arg("state"), py::arg("action"), py::arg("period"))
-        .def("lower", &lower, py::arg("state"), py::arg("action"), py::arg("period"))
-        .def(
-            "determined",
-            [](const AggregationOcp& agent, py::handle state, py::handle action, py::handle period) {
-                return agent.known().determined(checked_cell(agent, state, action, period));
-            },
-            py::arg("state"), py::arg("action"), py::arg("period"))
-        .def_property_readonly("n_constraints",
-                               [](const AggregationOcp& agent) { return agent.known().n_constraints(); })
-        .def_property_readonly("period", &AggregationOcp::period)
-        .def("statistics", &statistics)
-        .def("copy", [](const AggregationOcp& agent) { return AggregationOcp(agent); });
+             py::arg("partition"), py::arg("track_lower"), py::arg("selection"), py::arg("window"), py::arg("lower"),
+             py::arg("upper"), py::arg("ties"), py::arg("replay"), py::arg("immediate"), py::arg("discount"),
+             py::arg("replay_sweeps"));
+    bind_agent<LinearOcp>(m, "LinearOcp")
+        .def(py::init([](std::shared_ptr<ocp::Features> features, ocp::Selection selection, std::int64_t window,
+                         std::vector<double> lower, std::vector<double> upper, ocp::Ties ties, ocp::ReplayMode replay,
+                         bool immediate, double discount, std::int64_t replay_sweeps) {
+                 ocp::Linear known(std::move(features), selection, window, std::move(lower), std::move(upper),
+                                   loaded_highs(), {});
+                 return LinearOcp(std::move(known), {ties, replay, immediate, discount, replay_sweeps});
+             }),
+             py::arg("features"), py::arg("selection"), py::arg("window"), py::arg("lower"), py::arg("upper"),
+             py::arg("ties"), py::arg("replay"), py::arg("immediate"), py::arg("discount"), py::arg("replay_sweeps"));
 }

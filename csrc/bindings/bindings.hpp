@@ -9,6 +9,7 @@
 #include <string>
 
 #include "ocpfast/hypothesis/partition.hpp"
+#include "ocpfast/lp/highs_api.hpp"
 #include "ocpfast/system.h"
 
 namespace py = pybind11;
@@ -18,6 +19,7 @@ using Indices = py::array_t<std::int32_t, py::array::c_style | py::array::forcec
 
 void bind_hypothesis(py::module_& m);
 void bind_store(py::module_& m);
+void bind_linear(py::module_& m);
 void bind_agents(py::module_& m);
 void bind_running(py::module_& m);
 
@@ -26,6 +28,9 @@ std::int64_t checked_index(py::handle value, std::int64_t size, const char* name
 
 // The point of a Python state; TypeError or ValueError that names the argument otherwise.
 std::int64_t checked_point(const ocp::Partition& partition, py::handle state, const char* name);
+
+// HiGHS, once load_highs was called from Python; else NULL.
+const ocp::HighsApi* loaded_highs();
 
 // The bit generator in a NumPy capsule. Whoever passes the capsule keeps the generator alive.
 ocp_bitgen* bitgen_of(const py::capsule& capsule);

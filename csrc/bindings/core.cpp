@@ -33,6 +33,7 @@ PYBIND11_MODULE(_core, m) {
     bind_options(m);
     bind_hypothesis(m);
     bind_store(m);
+    bind_linear(m);
     bind_agents(m);
     bind_running(m);
 }

@@ -48,7 +48,8 @@ std::string describe(const ocp::Outcome& outcome, std::int64_t simulation) {
 
 // Runs one simulation and writes the rewards and the optimal values of its episodes. Returns whether it is complete:
 // it is, unless control.stop was set.
-bool simulate(AggregationOcp& agent, const py::capsule& system_capsule, const py::capsule& system_bitgen,
+template <class Agent>
+bool simulate(Agent& agent, const py::capsule& system_capsule, const py::capsule& system_bitgen,
               const py::capsule& agent_bitgen, py::array_t<double>& rewards, py::array_t<double>& optimal,
               std::int64_t simulation, ocp::Control& control) {
     const ocp_system& system = system_of(system_capsule);
@@ -70,6 +71,13 @@ bool simulate(AggregationOcp& agent, const py::capsule& system_capsule, const py
     return outcome.kind == ocp::Outcome::Kind::done;
 }
 
+template <class Agent>
+void bind_simulate(py::module_& m) {
+    m.def("simulate", &simulate<Agent>, py::arg("agent"), py::arg("system"), py::arg("system_bitgen"),
+          py::arg("agent_bitgen"), py::arg("rewards").noconvert(), py::arg("optimal").noconvert(),
+          py::arg("simulation"), py::arg("control"));
+}
+
 }  // namespace
 
 void bind_running(py::module_& m) {
@@ -78,6 +86,6 @@ void bind_running(py::module_& m) {
         .def("stop", [](ocp::Control& control) { control.stop = true; })
         .def_property_readonly("episodes_done",
                                [](const ocp::Control& control) { return control.episodes_done.load(); });
-    m.def("simulate", &simulate, py::arg("agent"), py::arg("system"), py::arg("system_bitgen"), py::arg("agent_bitgen"),
-          py::arg("rewards").noconvert(), py::arg("optimal").noconvert(), py::arg("simulation"), py::arg("control"));
+    bind_simulate<AggregationOcp>(m);
+    bind_simulate<LinearOcp>(m);
 }

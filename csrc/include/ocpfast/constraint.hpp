@@ -23,6 +23,7 @@ struct Constraint {
     double upper;        // U
     std::int64_t sequence;
     std::int64_t episode;
+    std::int64_t identity = sequence;  // stays when the constraint is seen again and becomes more recent
 
     bool says_nothing() const { return lower == -infinity && upper == infinity; }
     bool same_interval(const Constraint& other) const {

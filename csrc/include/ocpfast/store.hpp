@@ -36,18 +36,26 @@ public:
     explicit ConstraintStore(Hypotheses hypotheses, Selection selection = Selection::all, std::int64_t window = 0)
         : hypotheses_(std::move(hypotheses)), selection_(selection), window_(window) {}
 
-    // Returns the constraint's sequence number, or `dropped` where it may be forgotten for good.
-    std::int64_t insert(std::int64_t index, double lower, double upper) {
+    // Returns the constraint's sequence number, or `dropped` where it may be forgotten for good. Of identical
+    // constraints only the newest is held, unless each has an owner who may delete it (owned).
+    std::int64_t insert(std::int64_t index, double lower, double upper, bool owned = false) {
         const Constraint constraint{index, lower, upper, next_sequence_, episode_};
         if (constraint.says_nothing() || !hypotheses_.possible(constraint) || !selected(constraint)) {
             return dropped;
         }
         ++next_sequence_;
-        const std::int64_t twin = find_twin(constraint);
-        place(constraint);
-        // The older of two identical constraints never matters: where it is kept the newer one before it is kept
-        // too, so nothing has to be walked again.
-        if (twin != dropped) take_out(twin);
+        const std::size_t twin = owned ? entries_.size() : find_twin(constraint);
+        if (twin == entries_.size()) {
+            place(constraint);
+        } else if (entries_[twin].kept) {
+            // Where the older of two identical constraints is kept the newer one before it would be kept too: the
+            // hypotheses stay the same, and the older one becomes the newer.
+            renew(twin, constraint);
+        } else {
+            const std::int64_t older = entries_[twin].constraint.sequence;
+            place(constraint);
+            take_out(older);
+        }
         if (selection_ == Selection::window) observed_.emplace_back(episode_, constraint.sequence);
         return constraint.sequence;
     }
@@ -71,6 +79,7 @@ public:
 
     const std::vector<Entry>& entries() const { return entries_; }  // in priority order
     const Hypotheses& hypotheses() const { return hypotheses_; }
+    Hypotheses& hypotheses() { return hypotheses_; }  // for classes whose questions warm-start the next one
     std::size_t n_rejected() const { return n_rejected_; }
     // With Selection::eluder: equalities that nothing left can satisfy; each proves that Q* is not in the class.
     std::int64_t n_contradictions() const { return n_contradictions_; }
@@ -98,20 +107,30 @@ private:
         return static_cast<std::size_t>(place - entries_.begin());
     }
 
-    // An identical constraint has the same U, so it stands in the run of ties that starts where the new
-    // constraint will go.
-    std::int64_t find_twin(const Constraint& constraint) const {
+    // The position of an identical constraint, or the end. It has the same U, so it stands in the run of ties that
+    // starts where the new constraint will go.
+    std::size_t find_twin(const Constraint& constraint) const {
         for (std::size_t i = position_of(constraint);
              i < entries_.size() && entries_[i].constraint.upper == constraint.upper; ++i) {
-            if (entries_[i].constraint.same_interval(constraint)) return entries_[i].constraint.sequence;
+            if (entries_[i].constraint.same_interval(constraint)) return i;
         }
-        return dropped;
+        return entries_.size();
+    }
+
+    void renew(std::size_t position, const Constraint& newer) {
+        upper_of_.erase(entries_[position].constraint.sequence);
+        upper_of_.emplace(newer.sequence, newer.upper);
+        const auto front = entries_.begin() + static_cast<Difference>(position_of(newer));
+        const auto here = entries_.begin() + static_cast<Difference>(position);
+        here->constraint.sequence = newer.sequence;
+        here->constraint.episode = newer.episode;
+        std::rotate(front, here, here + 1);  // the most recent of its ties
     }
 
     // Forgets an entry; returns where it stood and whether it was kept.
     std::pair<std::size_t, bool> take_out(std::int64_t sequence) {
         const auto found = upper_of_.find(sequence);
-        const std::size_t position = position_of({0, 0, found->second, sequence, 0});
+        const std::size_t position = position_of({0, 0, found->second, sequence, 0, 0});
         const Entry entry = entries_[position];
         upper_of_.erase(found);
         entries_.erase(entries_.begin() + static_cast<Difference>(position));

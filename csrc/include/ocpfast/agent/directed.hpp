@@ -32,15 +32,13 @@ public:
     }
 
     // All maximisers at (layer, point) must be undetermined.
-    template <class Visited>
-    std::int64_t choose(const Class& known, const Transitions& transitions, const Visited& visited, std::int64_t layer,
-                        std::int64_t point) {
+    std::int64_t choose(const Class& known, const Transitions& transitions, std::int64_t layer, std::int64_t point) {
         const auto best = known.best(layer, point);
-        const std::int64_t fresh = first_new(known, visited, layer, point, best.upper);
+        const std::int64_t fresh = first_new(known, layer, point, best.upper);
         if (fresh != none) return fresh;
         // From where nothing new can be reached, nothing new is reached a step further on.
         if (nothing_new_) return best.action;
-        if (way_.empty() || way_.back().point != point) search(known, transitions, visited, layer, point);
+        if (way_.empty() || way_.back().point != point) search(known, transitions, layer, point);
         if (way_.empty()) {
             nothing_new_ = true;
             return best.action;
@@ -63,20 +61,16 @@ private:
         std::int64_t point, action;
     };
 
-    template <class Visited>
-    static std::int64_t first_new(const Class& known, const Visited& visited, std::int64_t layer, std::int64_t point,
-                                  double upper) {
+    static std::int64_t first_new(const Class& known, std::int64_t layer, std::int64_t point, double upper) {
         for (std::int64_t action = 0; action < known.partition().n_actions(); ++action) {
             const std::int64_t index = known.index(layer, point, action);
-            if (known.upper(index) == upper && !visited(index)) return action;
+            if (known.tied(known.upper(index), upper) && known.is_new(index)) return action;
         }
         return none;
     }
 
     // Fills way_, last step first, with the shortest way to a new triple; leaves it empty if there is none.
-    template <class Visited>
-    void search(const Class& known, const Transitions& transitions, const Visited& visited, std::int64_t layer,
-                std::int64_t point) {
+    void search(const Class& known, const Transitions& transitions, std::int64_t layer, std::int64_t point) {
         ++n_searches_;
         way_.clear();
         nodes_.clear();
@@ -92,10 +86,10 @@ private:
                 const std::int64_t here = nodes_[n].point;
                 const auto best = known.best(layer, here);
                 if (best.determined) continue;
-                if (first_new(known, visited, layer, here, best.upper) != none) return trace(n);
+                if (first_new(known, layer, here, best.upper) != none) return trace(n);
                 if (!homogeneous_ && layer == n_layers_ - 1) continue;
                 for (std::int64_t action = 0; action < known.partition().n_actions(); ++action) {
-                    if (known.upper(known.index(layer, here, action)) == best.upper) {
+                    if (known.tied(known.upper(known.index(layer, here, action)), best.upper)) {
                         extend(transitions, layer, n, action);
                     }
                 }

@@ -45,7 +45,7 @@ public:
         replays_ = options_.replay != ReplayMode::off;
         stationary_ = options_.replay == ReplayMode::stationary;
         stores_transitions_ = replays_ || options_.ties == Ties::directed;
-        if (options_.ties == Ties::least_visited || options_.ties == Ties::directed) {
+        if (options_.ties == Ties::least_visited) {
             visits_.assign(static_cast<std::size_t>(partition.n_cells()), 0);
         }
         if (stores_transitions_) {
@@ -63,7 +63,7 @@ public:
     std::int64_t act(std::int64_t point, ocp_bitgen* bitgen) {
         look_at(point);
         action_ = choose(bitgen);
-        if (!visits_.empty()) visit();
+        if (options_.ties == Ties::least_visited || options_.ties == Ties::directed) visit();
         waiting_ = true;
         return action_;
     }
@@ -150,7 +150,7 @@ private:
     void for_each_tied(Visit&& visit) const {
         for (std::int64_t action = best_.action; action < n_actions_; ++action) {
             const std::int64_t index = known_.index(layer(period_), point_, action);
-            if (known_.upper(index) == best_.upper) visit(action, index);
+            if (known_.tied(known_.upper(index), best_.upper)) visit(action, index);
         }
     }
 
@@ -181,8 +181,7 @@ private:
 
     std::int64_t choose_directed() {
         if (!best_.determined) {
-            const auto visited = [this](std::int64_t index) { return visits_[static_cast<std::size_t>(index)] != 0; };
-            return directed_.choose(known_, transitions_, visited, layer(period_), point_);
+            return directed_.choose(known_, transitions_, layer(period_), point_);
         }
         directed_.forget();
         std::int64_t chosen = n_actions_;
@@ -194,16 +193,23 @@ private:
 
     void visit() {
         const std::int64_t here = known_.index(layer(period_), point_, action_);
-        if (visits_[static_cast<std::size_t>(here)]++ == 0) directed_.forget();
-        if (pair_visited_.empty()) return;
-        // what is seen at one period will be replayed at every period
-        std::uint8_t& visited = pair_visited_[static_cast<std::size_t>(point_ * n_actions_ + action_)];
-        if (visited) return;
-        visited = 1;
-        directed_.forget();
-        for (std::int64_t layer = 0; layer < known_.partition().n_layers(); ++layer) {
-            std::int64_t& visits = visits_[static_cast<std::size_t>(known_.index(layer, point_, action_))];
-            if (visits == 0) visits = 1;
+        if (options_.ties == Ties::least_visited) {
+            ++visits_[static_cast<std::size_t>(here)];
+            return;
+        }
+        // stationary: what is seen at one period will be replayed at every period
+        const std::int64_t first = stationary_ ? 0 : layer(period_);
+        const std::int64_t last = stationary_ ? known_.partition().n_layers() - 1 : first;
+        if (stationary_) {
+            std::uint8_t& visited = pair_visited_[static_cast<std::size_t>(point_ * n_actions_ + action_)];
+            if (visited) return;
+            visited = 1;
+        }
+        for (std::int64_t layer = first; layer <= last; ++layer) {
+            const std::int64_t index = known_.index(layer, point_, action_);
+            if (!known_.is_new(index)) continue;
+            known_.visit(index);
+            directed_.forget();
         }
     }
 
@@ -259,7 +265,7 @@ private:
     std::int64_t known_at_ = nowhere_;  // the point that best_ belongs to
     typename Class::Best best_{};
 
-    std::vector<std::int64_t> visits_;        // per index, where a tie rule asks for them
+    std::vector<std::int64_t> visits_;        // per index: least_visited
     std::vector<std::uint8_t> pair_visited_;  // per (point, action): stationary and directed
     Transitions transitions_;
     std::int64_t edge_ = 0;  // of the present transition

@@ -36,17 +36,17 @@ public:
         for (std::int64_t layer = 0; layer < n_layers_; ++layer) {
             for (std::int64_t point = 0; point < n_points_; ++point) value_.push_back(value_of(known, layer, point));
         }
-        is_dirty_.assign(value_.size(), 0);
+        mark_.assign(value_.size(), Mark::settled);
         dirty_.resize(static_cast<std::size_t>(n_layers_));
         fresh_.resize(dirty_.size());
     }
 
     // What is known of `index` changed: the points it belongs to must be looked at again.
     void touch(const Class& known, std::int64_t index) {
-        known.partition().for_each_point(index, [&](std::int64_t layer, std::int64_t point) {
-            std::uint8_t& mark = is_dirty_[slot(layer, point)];
-            if (mark) return;
-            mark = 1;
+        known.for_each_affected(index, [&](std::int64_t layer, std::int64_t point) {
+            Mark& mark = mark_[slot(layer, point)];
+            if (mark != Mark::settled) return;
+            mark = Mark::dirty;
             dirty_[static_cast<std::size_t>(layer)].push_back(point);
             if (!homogeneous_) waiting_layers_.push(layer);
         });
@@ -85,6 +85,8 @@ private:
         }
     };
 
+    enum class Mark : std::uint8_t { settled, dirty, outdated };
+
     std::size_t slot(std::int64_t layer, std::int64_t point) const {
         return static_cast<std::size_t>(layer * n_points_ + point);
     }
@@ -103,7 +105,7 @@ private:
         while (layer >= 0) {
             gather(transitions, layer);
             recompute(known, transitions, layer, layer + 1);
-            settle(known, layer);
+            settle(known, transitions, layer);
             layer = everywhere || !changed_.empty() ? layer - 1 : next_waiting_layer();
         }
         if (stationary_) fresh_[0].clear();
@@ -128,25 +130,34 @@ private:
         const std::int64_t before = n_recomputed_;
         for (std::int64_t sweep = 0; sweep < max_sweeps_ && n_recomputed_ - before < enough; ++sweep) {
             if (dirty_[0].empty() && fresh_[0].empty()) return;
-            settle(known, 0);
+            settle(known, transitions, 0);
             gather(transitions, 0);
             recompute(known, transitions, 0, 0);
         }
     }
 
     // The dirty points of a layer whose value really changed become `changed_`.
-    void settle(const Class& known, std::int64_t layer) {
+    void settle(const Class& known, const Transitions& transitions, std::int64_t layer) {
         changed_.clear();
         auto& dirty = dirty_[static_cast<std::size_t>(layer)];
         for (const std::int64_t point : dirty) {
-            is_dirty_[slot(layer, point)] = 0;
-            const Value value = value_of(known, layer, point);
-            if (value != value_[slot(layer, point)]) {
-                value_[slot(layer, point)] = value;
+            const std::int64_t source_layer = homogeneous_ ? 0 : layer - 1;
+            if (source_layer < 0 || transitions.first_incoming(source_layer, point) < 0) {
+                mark_[slot(layer, point)] = Mark::outdated;  // nothing leads there: its value may never be asked for
+            } else if (refresh(known, layer, point)) {
                 changed_.push_back(point);
             }
         }
         dirty.clear();
+    }
+
+    // Brings a point's value up to date; true if it changed.
+    bool refresh(const Class& known, std::int64_t layer, std::int64_t point) {
+        mark_[slot(layer, point)] = Mark::settled;
+        const Value value = value_of(known, layer, point);
+        if (!(value != value_[slot(layer, point)])) return false;
+        value_[slot(layer, point)] = value;
+        return true;
     }
 
     // Fills work_ with the edges of a layer into changed points, and with the fresh ones.
@@ -169,6 +180,7 @@ private:
             const Transitions::Edge& edge = transitions.edge(e);
             Estimate estimate{edge.reward, edge.reward, true};
             if (edge.next != Transitions::terminal && next_layer < n_layers_) {
+                if (mark_[slot(next_layer, edge.next)] == Mark::outdated) refresh(known, next_layer, edge.next);
                 const Value& value = value_[slot(next_layer, edge.next)];
                 estimate = {edge.reward + discount_ * value.lower, edge.reward + discount_ * value.upper,
                             value.determined};
@@ -185,7 +197,7 @@ private:
     std::int64_t max_sweeps_ = 0;
 
     std::vector<Value> value_;                          // per (layer, point), as edges last saw it
-    std::vector<std::uint8_t> is_dirty_;                // per (layer, point)
+    std::vector<Mark> mark_;                            // per (layer, point)
     std::vector<std::vector<std::int64_t>> dirty_;      // per layer
     std::vector<std::vector<std::int64_t>> fresh_;      // edges, per layer; stationary: one list for all layers
     std::priority_queue<std::int64_t> waiting_layers_;  // period-indexed: layers with something dirty or fresh

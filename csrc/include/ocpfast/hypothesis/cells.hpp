@@ -91,6 +91,8 @@ public:
     }
 
     double upper(std::int64_t cell) const { return upper_[at(cell)]; }
+    // Values here are sums of what was observed: equal or not.
+    static bool tied(double upper, double best) { return upper == best; }
     bool determined(std::int64_t cell) const { return determined_[at(cell)] != 0; }
     bool knows_lower() const { return track_lower_ || exact_by_itself(); }
     double lower(std::int64_t cell) const {
@@ -182,6 +184,19 @@ public:
             if (!(before == snapshot(old.cell))) changed(old.cell);
         }
     }
+
+    // Calls visit(layer, point) for all that a change of this cell can reach.
+    template <class Visit>
+    void for_each_affected(std::int64_t cell, Visit&& visit) const {
+        partition_->for_each_point(cell, visit);
+    }
+
+    // Directed exploration: a triple is new as long as its cell was never visited.
+    void visit(std::int64_t cell) {
+        if (visited_.empty()) visited_.assign(upper_.size(), 0);
+        visited_[at(cell)] = 1;
+    }
+    bool is_new(std::int64_t cell) const { return visited_.empty() || visited_[at(cell)] == 0; }
 
     // Whether the order in which constraints join can matter.
     bool order_matters() const { return exact_by_itself(); }
@@ -393,6 +408,7 @@ private:
     bool has_prior_ = false;  // some bound is finite
 
     std::vector<double> upper_;                // per cell
+    std::vector<std::uint8_t> visited_;        // per cell, once something was
     std::vector<std::uint8_t> determined_;     // per cell
     std::vector<double> lower_;                // per cell, if tracked
     std::vector<LowerValues> lowers_;          // per cell, if tracked

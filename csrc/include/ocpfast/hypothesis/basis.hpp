@@ -1,0 +1,58 @@
+// An orthonormal basis that grows one vector at a time.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+namespace ocp {
+
+inline double dot(const double* a, const double* b, std::size_t n) {
+    double sum = 0;
+    for (std::size_t i = 0; i < n; ++i) sum += a[i] * b[i];
+    return sum;
+}
+inline double length(const double* a, std::size_t n) {
+    // scaled, so that features of 1e200 do not overflow and those of 1e-200 do not vanish
+    double largest = 0;
+    for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(a[i]));
+    if (largest == 0) return 0;
+    double sum = 0;
+    for (std::size_t i = 0; i < n; ++i) sum += (a[i] / largest) * (a[i] / largest);
+    return largest * std::sqrt(sum);
+}
+
+class Basis {
+public:
+    explicit Basis(std::size_t dimension) : dimension_(dimension) {}
+
+    std::size_t size() const { return dimension_ == 0 ? 0 : vectors_.size() / dimension_; }
+    bool full() const { return size() == dimension_; }
+    void clear() { vectors_.clear(); }
+
+    // Splits a vector: its coefficients in the basis, and what is left in place of the vector. Twice, because one
+    // pass of Gram-Schmidt loses orthogonality when little is left.
+    void split(std::vector<double>& vector, std::vector<double>& coefficients) const {
+        coefficients.assign(size(), 0.0);
+        for (int pass = 0; pass < 2; ++pass) {
+            for (std::size_t k = 0; k < size(); ++k) {
+                const double* member = &vectors_[k * dimension_];
+                const double part = dot(member, vector.data(), dimension_);
+                coefficients[k] += part;
+                for (std::size_t i = 0; i < dimension_; ++i) vector[i] -= part * member[i];
+            }
+        }
+    }
+
+    // The residual must be orthogonal to the basis, as split leaves it.
+    void add(const std::vector<double>& residual, double residual_length) {
+        for (const double part : residual) vectors_.push_back(part / residual_length);
+    }
+
+private:
+    std::size_t dimension_;
+    std::vector<double> vectors_;  // row by row
+};
+
+}  // namespace ocp

@@ -1,0 +1,83 @@
+// The functions of HiGHS's C API that ocpfast calls, found at run time: neither its headers nor its library are needed
+// to compile. Their names and types are the stable part of HiGHS; tested with 1.9 to 1.15.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+#if defined(_WIN32)
+#error "HiGHS is loaded with dlopen, which this platform does not have"
+#endif
+#include <dlfcn.h>
+
+namespace ocp {
+
+using HighsInt = std::int32_t;
+
+struct HighsApi {
+    void* (*create)();
+    void (*destroy)(void* highs);
+    HighsInt (*size_of_int)(const void* highs);
+    HighsInt (*set_bool)(void* highs, const char* option, HighsInt value);
+    HighsInt (*set_int)(void* highs, const char* option, HighsInt value);
+    HighsInt (*set_double)(void* highs, const char* option, double value);
+    HighsInt (*set_string)(void* highs, const char* option, const char* value);
+    HighsInt (*add_column)(void* highs, double cost, double lower, double upper, HighsInt n, const HighsInt* index,
+                           const double* value);
+    HighsInt (*add_row)(void* highs, double lower, double upper, HighsInt n, const HighsInt* index,
+                        const double* value);
+    HighsInt (*change_cost)(void* highs, HighsInt column, double cost);
+    HighsInt (*change_column_bounds)(void* highs, HighsInt column, double lower, double upper);
+    HighsInt (*change_row_bounds)(void* highs, HighsInt row, double lower, double upper);
+    HighsInt (*change_coefficient)(void* highs, HighsInt row, HighsInt column, double value);
+    HighsInt (*change_sense)(void* highs, HighsInt sense);
+    HighsInt (*run)(void* highs);
+    HighsInt (*clear_solver)(void* highs);
+    HighsInt (*model_status)(const void* highs);
+    HighsInt (*solution)(const void* highs, double* column_value, double* column_dual, double* row_value,
+                         double* row_dual);
+    HighsInt (*int_info)(const void* highs, const char* name, HighsInt* value);
+
+    // The library must stay the one that Python imported, so that its threads' schedulers are shared.
+    static HighsApi load(const char* path) {
+        void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        if (library == nullptr) throw std::runtime_error(std::string("HiGHS: ") + dlerror());
+        const auto find = [&](auto& function, const char* name) {
+            void* symbol = dlsym(library, name);
+            if (symbol == nullptr) throw std::runtime_error(std::string("HiGHS: no ") + name + " in " + path);
+            function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(symbol);
+        };
+        HighsApi api;
+        find(api.create, "Highs_create");
+        find(api.destroy, "Highs_destroy");
+        find(api.size_of_int, "Highs_getSizeofHighsInt");
+        find(api.set_bool, "Highs_setBoolOptionValue");
+        find(api.set_int, "Highs_setIntOptionValue");
+        find(api.set_double, "Highs_setDoubleOptionValue");
+        find(api.set_string, "Highs_setStringOptionValue");
+        find(api.add_column, "Highs_addCol");
+        find(api.add_row, "Highs_addRow");
+        find(api.change_cost, "Highs_changeColCost");
+        find(api.change_column_bounds, "Highs_changeColBounds");
+        find(api.change_row_bounds, "Highs_changeRowBounds");
+        find(api.change_coefficient, "Highs_changeCoeff");
+        find(api.change_sense, "Highs_changeObjectiveSense");
+        find(api.run, "Highs_run");
+        find(api.clear_solver, "Highs_clearSolver");
+        find(api.model_status, "Highs_getModelStatus");
+        find(api.solution, "Highs_getSolution");
+        find(api.int_info, "Highs_getIntInfoValue");
+        void* highs = api.create();
+        const HighsInt size = api.size_of_int(highs);
+        api.destroy(highs);
+        if (size != sizeof(HighsInt)) {
+            throw std::runtime_error("HiGHS: its integers have " + std::to_string(size) + " bytes, expected " +
+                                     std::to_string(sizeof(HighsInt)));
+        }
+        return api;
+    }
+};
+
+}  // namespace ocp

@@ -1,0 +1,297 @@
+// One small linear program that is solved again and again: maximise c.z over rows L <= a.z <= U, z free; or minimise
+// the largest of a few linear functions over the same set. HiGHS behind it, on one persistent model, warm-started.
+//
+// Every optimum is checked (primal feasibility, stationarity and complementary slackness) and solved again cold if it
+// fails: HiGHS has been seen to report wrong objectives after hot starts. Rows and objectives are expected to have
+// length 1 or so: HiGHS's tolerances are absolute.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ocpfast/constraint.hpp"
+#include "ocpfast/lp/highs_api.hpp"
+
+namespace ocp {
+
+struct LpStatistics {
+    std::int64_t solved = 0;    // programs handed to HiGHS
+    std::int64_t pivots = 0;    // simplex iterations
+    std::int64_t cold = 0;      // solved again from scratch because the check failed
+    std::int64_t answered = 0;  // questions that needed no program
+};
+
+class SolverFailure : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+class LinearProgram {
+public:
+    LinearProgram(const HighsApi* api, std::int64_t n_functions)
+        : api_(api), n_functions_(static_cast<std::size_t>(n_functions)) {}
+
+    // A copy is a new model with the same rows; HiGHS makes it when it is first solved.
+    LinearProgram(const LinearProgram& other)
+        : api_(other.api_), n_functions_(other.n_functions_), n_columns_(other.n_columns_), rows_(other.rows_) {}
+    LinearProgram& operator=(const LinearProgram& other) {
+        if (this != &other) *this = LinearProgram(other);
+        return *this;
+    }
+    LinearProgram(LinearProgram&& other) noexcept { *this = std::move(other); }
+    LinearProgram& operator=(LinearProgram&& other) noexcept {
+        std::swap(api_, other.api_);
+        std::swap(n_functions_, other.n_functions_);
+        std::swap(n_columns_, other.n_columns_);
+        std::swap(rows_, other.rows_);
+        std::swap(highs_, other.highs_);
+        return *this;
+    }
+    ~LinearProgram() {
+        if (highs_ != nullptr) api_->destroy(highs_);
+    }
+
+    void clear() {
+        rows_.clear();
+        n_columns_ = 0;
+        forget_model();
+    }
+
+    const HighsApi* api() const { return api_; }
+
+    // Adds a row over the first coefficients.size() variables; new variables come with it. Returns its number.
+    std::size_t add_row(std::vector<double> coefficients, double lower, double upper) {
+        ensure_columns(coefficients.size());
+        rows_.push_back({std::move(coefficients), lower, upper});
+        if (highs_ != nullptr) pass_row(rows_.back());
+        return rows_.size() - 1;
+    }
+
+    void set_bounds(std::size_t row, double lower, double upper) {
+        rows_[row].lower = lower;
+        rows_[row].upper = upper;
+        if (highs_ != nullptr) check(api_->change_row_bounds(highs_, row_number(row), lower, upper));
+    }
+    void free_row(std::size_t row) { set_bounds(row, -infinity, infinity); }
+
+    // sup of c.z; +inf if unbounded. The set must not be empty.
+    double maximise(const std::vector<double>& objective, LpStatistics& statistics) {
+        ensure_model();
+        objective_ = objective;
+        check(api_->change_column_bounds(highs_, 0, 0, 0));
+        check(api_->change_cost(highs_, 0, 0));
+        for (std::size_t j = 0; j < n_columns_; ++j) {
+            check(api_->change_cost(highs_, column(j), j < objective.size() ? objective[j] : 0));
+        }
+        return solve(statistics);
+    }
+
+    struct Function {
+        std::vector<double> coefficients;
+        double constant;
+    };
+
+    // inf over the set of max(least, max_i coefficients_i.z + constant_i); -inf if unbounded.
+    double minimise_maximum(const std::vector<Function>& functions, double least, LpStatistics& statistics) {
+        ensure_model();
+        check(api_->change_column_bounds(highs_, 0, least, infinity));
+        check(api_->change_cost(highs_, 0, -1));
+        for (std::size_t j = 0; j < n_columns_; ++j) check(api_->change_cost(highs_, column(j), 0));
+        for (const Function& function : functions) ensure_columns(function.coefficients.size());
+        epigraph_ = functions;
+        for (std::size_t i = 0; i < functions.size(); ++i) {
+            for (std::size_t j = 0; j < n_columns_; ++j) {
+                const auto& c = functions[i].coefficients;
+                check(api_->change_coefficient(highs_, static_cast<HighsInt>(i), column(j), j < c.size() ? -c[j] : 0));
+            }
+            check(api_->change_row_bounds(highs_, static_cast<HighsInt>(i), functions[i].constant, infinity));
+        }
+        const double result = -solve(statistics);
+        for (std::size_t i = 0; i < functions.size(); ++i) {
+            check(api_->change_row_bounds(highs_, static_cast<HighsInt>(i), -infinity, infinity));
+        }
+        epigraph_.clear();
+        return result;
+    }
+
+private:
+    // The model: column 0 is the epigraph variable s, fixed at 0 when not in use, then the variables z; rows
+    // 0 .. n_functions - 1 are s - c_i.z >= constant_i, free when not in use, then the rows of the set.
+    struct Row {
+        std::vector<double> coefficients;
+        double lower, upper;
+    };
+    enum Status : HighsInt { optimal = 7, infeasible = 8, unbounded_or_infeasible = 9, unbounded = 10 };
+    static constexpr HighsInt maximisation = -1;
+    static constexpr double primal_tolerance = 1e-6, dual_tolerance = 1e-6;
+
+    static HighsInt column(std::size_t variable) { return static_cast<HighsInt>(variable + 1); }
+    HighsInt row_number(std::size_t row) const { return static_cast<HighsInt>(n_functions_ + row); }
+
+    void ensure_columns(std::size_t n) {
+        for (; n_columns_ < n; ++n_columns_) {
+            if (highs_ != nullptr) check(api_->add_column(highs_, 0, -infinity, infinity, 0, nullptr, nullptr));
+        }
+    }
+
+    static void check(HighsInt status) {
+        if (status < 0) throw SolverFailure("HiGHS refused a change of the model");
+    }
+
+    void forget_model() {
+        if (highs_ != nullptr) api_->destroy(highs_);
+        highs_ = nullptr;
+    }
+
+    void ensure_model() {
+        if (highs_ != nullptr) return;
+        if (api_ == nullptr) throw SolverFailure("HiGHS is not loaded");
+        highs_ = api_->create();
+        // Measured best for re-solves of a few hundred microseconds and less: plain warm dual simplex.
+        api_->set_bool(highs_, "output_flag", 0);
+        api_->set_string(highs_, "presolve", "off");
+        api_->set_string(highs_, "solver", "simplex");
+        api_->set_string(highs_, "parallel", "off");
+        api_->set_int(highs_, "threads", 1);
+        api_->set_int(highs_, "simplex_strategy", 0);
+        api_->set_int(highs_, "simplex_scale_strategy", 0);
+        api_->set_int(highs_, "simplex_dual_edge_weight_strategy", 1);
+        api_->set_int(highs_, "simplex_primal_edge_weight_strategy", 1);
+        api_->set_double(highs_, "dual_simplex_cost_perturbation_multiplier", 0);
+        api_->set_double(highs_, "primal_simplex_bound_perturbation_multiplier", 0);
+        api_->set_double(highs_, "primal_feasibility_tolerance", 1e-9);
+        api_->set_double(highs_, "dual_feasibility_tolerance", 1e-9);
+        check(api_->change_sense(highs_, maximisation));
+        check(api_->add_column(highs_, 0, 0, 0, 0, nullptr, nullptr));
+        for (std::size_t j = 0; j < n_columns_; ++j) {
+            check(api_->add_column(highs_, 0, -infinity, infinity, 0, nullptr, nullptr));
+        }
+        const HighsInt s = 0;
+        const double one = 1;
+        for (std::size_t i = 0; i < n_functions_; ++i) {
+            check(api_->add_row(highs_, -infinity, infinity, 1, &s, &one));
+        }
+        for (const Row& row : rows_) pass_row(row);
+    }
+
+    void pass_row(const Row& row) {
+        std::vector<HighsInt> index;
+        std::vector<double> value;
+        for (std::size_t j = 0; j < row.coefficients.size(); ++j) {
+            if (row.coefficients[j] == 0) continue;
+            index.push_back(column(j));
+            value.push_back(row.coefficients[j]);
+        }
+        check(api_->add_row(highs_, row.lower, row.upper, static_cast<HighsInt>(index.size()), index.data(),
+                            value.data()));
+    }
+
+    double solve(LpStatistics& statistics) {
+        ++statistics.solved;
+        HighsInt status = run(statistics);
+        double value = 0;
+        for (int attempt = 0; attempt < 2; ++attempt) {
+            if (status == unbounded || status == unbounded_or_infeasible) return infinity;
+            if (status == optimal && verified(value)) return value;
+            ++statistics.cold;
+            check(api_->clear_solver(highs_));
+            status = run(statistics);
+        }
+        if (status == unbounded || status == unbounded_or_infeasible) return infinity;
+        if (status == optimal && verified(value)) return value;
+        forget_model();  // whatever state it is in, the rows are known here
+        throw SolverFailure("HiGHS ended with model status " + std::to_string(status) + " on a program of " +
+                            std::to_string(n_columns_) + " variables and " + std::to_string(rows_.size()) + " rows");
+    }
+
+    HighsInt run(LpStatistics& statistics) {
+        if (api_->run(highs_) < 0) {
+            // Its scheduler belongs to the thread: if the user's own HiGHS started it with another number of
+            // threads, only "as many as it has" is accepted.
+            api_->set_int(highs_, "threads", 0);
+            api_->run(highs_);
+        }
+        HighsInt pivots = 0;
+        api_->int_info(highs_, "simplex_iteration_count", &pivots);
+        statistics.pivots += std::max<HighsInt>(pivots, 0);
+        return api_->model_status(highs_);
+    }
+
+    // Whether the solution satisfies the conditions of optimality; writes its value.
+    bool verified(double& value) {
+        const std::size_t columns = n_columns_ + 1, rows = n_functions_ + rows_.size();
+        column_value_.resize(columns);
+        column_dual_.resize(columns);
+        row_value_.resize(rows);
+        row_dual_.resize(rows);
+        if (api_->solution(highs_, column_value_.data(), column_dual_.data(), row_value_.data(), row_dual_.data()) <
+            0) {
+            return false;
+        }
+        const double s = column_value_[0];
+        // rows: within their bounds, and a dual only where a bound is met
+        std::vector<double> gradient(n_columns_, 0.0);  // what the duals add up to
+        for (std::size_t i = 0; i < rows_.size(); ++i) {
+            const Row& row = rows_[i];
+            double activity = 0, size = 1;
+            for (std::size_t j = 0; j < row.coefficients.size(); ++j) {
+                activity += row.coefficients[j] * column_value_[j + 1];
+                size = std::max(size, std::abs(column_value_[j + 1]));
+            }
+            const double dual = row_dual_[n_functions_ + i];
+            if (!feasible(activity, row.lower, row.upper, size, dual)) return false;
+            for (std::size_t j = 0; j < row.coefficients.size(); ++j) gradient[j] += dual * row.coefficients[j];
+        }
+        const bool minimax = !epigraph_.empty();
+        for (std::size_t i = 0; i < epigraph_.size(); ++i) {
+            double activity = s, size = std::max(1.0, std::abs(s));
+            const auto& c = epigraph_[i].coefficients;
+            for (std::size_t j = 0; j < c.size(); ++j) {
+                activity -= c[j] * column_value_[j + 1];
+                size = std::max(size, std::abs(column_value_[j + 1]));
+            }
+            if (!feasible(activity, epigraph_[i].constant, infinity, size, row_dual_[i])) return false;
+            for (std::size_t j = 0; j < c.size(); ++j) gradient[j] -= row_dual_[i] * c[j];
+        }
+        value = 0;
+        for (std::size_t j = 0; j < n_columns_; ++j) {
+            const double cost = cost_of(j);
+            if (std::abs(cost - gradient[j]) > dual_tolerance * std::max(1.0, std::abs(cost))) return false;
+            value += cost * column_value_[j + 1];
+        }
+        if (minimax) value = -s;
+        return std::isfinite(value);
+    }
+
+    static bool feasible(double activity, double lower, double upper, double size, double dual) {
+        const double slack = primal_tolerance * size;
+        if (activity < lower - slack || activity > upper + slack) return false;
+        // complementary slackness, with the sign of a maximisation: pushing against the upper bound pays
+        if (dual > dual_tolerance) return activity >= upper - slack;
+        if (dual < -dual_tolerance) return activity <= lower + slack;
+        return true;
+    }
+
+    double cost_of(std::size_t variable) const {
+        return !epigraph_.empty() || variable >= objective_.size() ? 0 : objective_[variable];
+    }
+
+    const HighsApi* api_ = nullptr;
+    std::size_t n_functions_ = 0;  // at most so many in minimise_maximum
+    std::size_t n_columns_ = 0;    // variables
+    std::vector<Row> rows_;
+    void* highs_ = nullptr;
+
+    std::vector<double> objective_;   // of the present question
+    std::vector<Function> epigraph_;  // likewise; empty: maximise
+    std::vector<double> column_value_, column_dual_, row_value_, row_dual_;
+};
+
+}  // namespace ocp
