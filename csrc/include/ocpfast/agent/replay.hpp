@@ -176,11 +176,19 @@ private:
 
     void recompute(Class& known, const Transitions& transitions, std::int64_t layer, std::int64_t next_layer) {
         if (known.order_matters()) std::sort(work_.begin(), work_.end());
+        const auto leads_on = [&](const Transitions::Edge& edge) {
+            return edge.next != Transitions::terminal && next_layer < n_layers_;
+        };
+        for (const std::int64_t e : work_) {  // before anything joins: a sweep sees what was known at its start
+            const Transitions::Edge& edge = transitions.edge(e);
+            if (leads_on(edge) && mark_[slot(next_layer, edge.next)] == Mark::outdated) {
+                refresh(known, next_layer, edge.next);
+            }
+        }
         for (const std::int64_t e : work_) {
             const Transitions::Edge& edge = transitions.edge(e);
             Estimate estimate{edge.reward, edge.reward, true};
-            if (edge.next != Transitions::terminal && next_layer < n_layers_) {
-                if (mark_[slot(next_layer, edge.next)] == Mark::outdated) refresh(known, next_layer, edge.next);
+            if (leads_on(edge)) {
                 const Value& value = value_[slot(next_layer, edge.next)];
                 estimate = {edge.reward + discount_ * value.lower, edge.reward + discount_ * value.upper,
                             value.determined};
