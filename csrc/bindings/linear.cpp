@@ -1,6 +1,7 @@
 // Features, HiGHS, and LinearStore: ConstraintStore over a block of a linear class.
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -18,8 +19,9 @@ std::vector<ocp::PriorRow> prior_rows(const Doubles& a, const Doubles& b, const 
     std::vector<ocp::PriorRow> rows;
     const py::ssize_t d = a.ndim() == 2 ? a.shape(1) : 0;
     for (py::ssize_t i = 0; i < b.size(); ++i) {
-        rows.push_back(
-            {{a.data() + i * d, a.data() + (i + 1) * d}, b.data()[i], !equality.empty() && equality[static_cast<std::size_t>(i)]});
+        rows.push_back({{a.data() + i * d, a.data() + (i + 1) * d},
+                        b.data()[i],
+                        !equality.empty() && equality[static_cast<std::size_t>(i)]});
     }
     return rows;
 }
@@ -69,7 +71,8 @@ void bind_linear(py::module_& m) {
         .def(
             "infimum_of_maximum",
             [](LinearStore& s, const std::vector<std::int64_t>& indices) {
-                return s.hypotheses().infimum_of_maximum(indices);
+                const std::set<std::int64_t> once(indices.begin(), indices.end());  // there is room for that many
+                return s.hypotheses().infimum_of_maximum({once.begin(), once.end()});
             },
             py::arg("indices"))
         .def_property_readonly("lps", [](const LinearStore& s) { return s.hypotheses().statistics().solved; });

@@ -132,7 +132,8 @@ public:
         ++version_;
         if (c.lower == c.upper) {
             equalities_.push_back(c);
-            if (!stale_ && pin(features_->of(c.index), c.lower)) stale_ = has_rows();  // rows lose a dimension
+            // rows lose a dimension, suspended ones too
+            if (!stale_ && pin(features_->of(c.index), c.lower)) stale_ = has_rows() || !rows_.empty();
             return;
         }
         ++n_active_rows_;

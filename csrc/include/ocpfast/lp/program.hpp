@@ -160,12 +160,10 @@ private:
         api_->set_string(highs_, "solver", "simplex");
         api_->set_string(highs_, "parallel", "off");
         api_->set_int(highs_, "threads", 1);
-        api_->set_int(highs_, "simplex_strategy", 0);
         api_->set_int(highs_, "simplex_scale_strategy", 0);
         api_->set_int(highs_, "simplex_dual_edge_weight_strategy", 1);
         api_->set_int(highs_, "simplex_primal_edge_weight_strategy", 1);
-        api_->set_double(highs_, "dual_simplex_cost_perturbation_multiplier", 0);
-        api_->set_double(highs_, "primal_simplex_bound_perturbation_multiplier", 0);
+        set_strategy(chosen_by_highs, 0);
         api_->set_double(highs_, "primal_feasibility_tolerance", 1e-9);
         api_->set_double(highs_, "dual_feasibility_tolerance", 1e-9);
         check(api_->change_sense(highs_, maximisation));
@@ -193,22 +191,33 @@ private:
                             value.data()));
     }
 
+    // First warm; then cold; then cold by the other simplex with HiGHS's own perturbations, which are what degenerate
+    // programs that end in "unknown" need.
     double solve(LpStatistics& statistics) {
         ++statistics.solved;
-        HighsInt status = run(statistics);
-        double value = 0;
-        for (int attempt = 0; attempt < 2; ++attempt) {
-            if (status == unbounded || status == unbounded_or_infeasible) return infinity;
-            if (status == optimal && verified(value)) return value;
-            ++statistics.cold;
-            check(api_->clear_solver(highs_));
+        HighsInt status = 0;
+        for (int attempt = 0; attempt < 3; ++attempt) {
+            if (attempt > 0) {
+                ++statistics.cold;
+                check(api_->clear_solver(highs_));
+            }
+            if (attempt == 2) set_strategy(primal_simplex, 1);
             status = run(statistics);
+            if (attempt == 2) set_strategy(chosen_by_highs, 0);
+            if (status == unbounded || status == unbounded_or_infeasible) return infinity;
+            double value = 0;
+            if (status == optimal && verified(value)) return value;
         }
-        if (status == unbounded || status == unbounded_or_infeasible) return infinity;
-        if (status == optimal && verified(value)) return value;
         forget_model();  // whatever state it is in, the rows are known here
         throw SolverFailure("HiGHS ended with model status " + std::to_string(status) + " on a program of " +
                             std::to_string(n_columns_) + " variables and " + std::to_string(rows_.size()) + " rows");
+    }
+
+    static constexpr HighsInt chosen_by_highs = 0, primal_simplex = 4;
+    void set_strategy(HighsInt strategy, double perturbation) {
+        api_->set_int(highs_, "simplex_strategy", strategy);
+        api_->set_double(highs_, "dual_simplex_cost_perturbation_multiplier", perturbation);
+        api_->set_double(highs_, "primal_simplex_bound_perturbation_multiplier", perturbation);
     }
 
     HighsInt run(LpStatistics& statistics) {
