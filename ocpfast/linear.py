@@ -81,15 +81,18 @@ class _Linear(Hypothesis):
         if options["selection"] is _core.Selection.first:
             raise ValueError("selection: expected 'all', 'eluder' or 'window' for a linear class, got 'first'")
         _highs.load()
+        # theta in units in which the longest feature has length 1 or so: HiGHS's tolerances are absolute. A power of
+        # two, so that scaling is exact.
+        unit = 2.0 ** np.round(np.log2(max(np.abs(self._phi).max(), np.finfo(float).tiny)))
         domain = _core.Partition(self._n_states, self._n_actions, self._horizon or 0)
         features = _core.Features(
             domain=domain,
-            table=self._phi.ravel(),
+            table=(self._phi / unit).ravel(),
             n_features=self._n_features,
             periods=len(self._phi) if self._phi.ndim == 4 else 1,
             shared=self._shared or self._horizon is None,
             prior_a=self._prior_a,
-            prior_b=self._prior_b,
+            prior_b=self._prior_b * unit,
             prior_equality=self._prior_equality.tolist(),
         )
         return _core.LinearOcp(features=features, **options)

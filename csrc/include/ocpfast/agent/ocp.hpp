@@ -49,7 +49,8 @@ public:
             visits_.assign(static_cast<std::size_t>(partition.n_cells()), 0);
         }
         if (stores_transitions_) {
-            transitions_ = Transitions(stationary_ ? 1 : partition.n_layers(), partition.n_points(), n_actions_);
+            transitions_ = Transitions(stationary_ ? 1 : partition.n_layers(), partition.n_points(), n_actions_,
+                                       Class::distinct_rewards);
         }
         if (replays_) replay_ = Replay<Class>(known_, stationary_, options_.discount, options_.replay_sweeps);
         if (options_.ties == Ties::directed) {

@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <queue>
+#include <iterator>
+#include <set>
 #include <vector>
 
 #include "ocpfast/agent/transitions.hpp"
@@ -48,18 +49,18 @@ public:
             if (mark != Mark::settled) return;
             mark = Mark::dirty;
             dirty_[static_cast<std::size_t>(layer)].push_back(point);
-            if (!homogeneous_) waiting_layers_.push(layer);
+            if (!homogeneous_) waiting_layers_.insert(layer);
         });
     }
 
     // An edge was stored, or its reward became smaller: recompute it even if what it leads to stays as it is.
     void edge_changed(std::int64_t edge, std::int64_t layer) {
         fresh_[static_cast<std::size_t>(stationary_ ? 0 : layer)].push_back(edge);
-        if (!stationary_ && !homogeneous_) waiting_layers_.push(layer);
+        if (!stationary_ && !homogeneous_) waiting_layers_.insert(layer);
     }
 
-    // Whether all edges have seen what is known now. Only max_sweeps can leave them behind.
-    bool settled() const { return !homogeneous_ || dirty_[0].empty(); }
+    // Whether all edges have seen what was known after the last sweep.
+    bool settled() const { return homogeneous_ ? dirty_[0].empty() : !left_behind_; }
 
     // The holder of the constraint that an edge owns in a layer.
     std::int64_t holder(std::int64_t edge, std::int64_t layer) const {
@@ -97,38 +98,33 @@ private:
     }
 
     // Period-indexed: one sweep t = H-1 .. 0 over the layers with something to do; what is known of t+1 is final when
-    // t is recomputed.
+    // t is recomputed. Where layers share their parameters, what t tells of a later layer waits for the next sweep.
     void sweep_backward(Class& known, const Transitions& transitions) {
         changed_.clear();
         const bool everywhere = stationary_ && !fresh_[0].empty();
-        std::int64_t layer = everywhere ? n_layers_ - 1 : next_waiting_layer();
+        std::int64_t layer = everywhere ? n_layers_ - 1 : waiting_layer_below(n_layers_);
         while (layer >= 0) {
+            waiting_layers_.erase(layer);
             gather(transitions, layer);
             recompute(known, transitions, layer, layer + 1);
+            waiting_layers_.erase(layer);
             settle(known, transitions, layer);
-            layer = everywhere || !changed_.empty() ? layer - 1 : next_waiting_layer();
+            layer = everywhere || !changed_.empty() ? layer - 1 : waiting_layer_below(layer);
         }
         if (stationary_) fresh_[0].clear();
-        waiting_layers_ = {};
+        left_behind_ = !waiting_layers_.empty();
     }
 
-    // The highest layer that still has something dirty or fresh, or -1.
-    std::int64_t next_waiting_layer() {
-        while (!waiting_layers_.empty()) {
-            const std::int64_t layer = waiting_layers_.top();
-            waiting_layers_.pop();
-            const auto l = static_cast<std::size_t>(layer);
-            if (!dirty_[l].empty() || (!stationary_ && !fresh_[l].empty())) return layer;
-        }
-        return -1;
+    std::int64_t waiting_layer_below(std::int64_t layer) const {
+        const auto above = waiting_layers_.lower_bound(layer);
+        return above == waiting_layers_.begin() ? -1 : *std::prev(above);
     }
 
     // Time-homogeneous: whole sweeps, each under what was known at its start, until nothing changes. What is left
     // after max_sweeps, or after so much work that a caller would wonder, stays dirty for the next call.
     void sweep_until_still(Class& known, const Transitions& transitions) {
-        constexpr std::int64_t enough = 10'000'000;  // edges: about 0.2 s
         const std::int64_t before = n_recomputed_;
-        for (std::int64_t sweep = 0; sweep < max_sweeps_ && n_recomputed_ - before < enough; ++sweep) {
+        for (std::int64_t sweep = 0; sweep < max_sweeps_ && n_recomputed_ - before < Class::replay_at_once; ++sweep) {
             if (dirty_[0].empty() && fresh_[0].empty()) return;
             settle(known, transitions, 0);
             gather(transitions, 0);
@@ -204,12 +200,13 @@ private:
     double discount_ = 1;
     std::int64_t max_sweeps_ = 0;
 
-    std::vector<Value> value_;                          // per (layer, point), as edges last saw it
-    std::vector<Mark> mark_;                            // per (layer, point)
-    std::vector<std::vector<std::int64_t>> dirty_;      // per layer
-    std::vector<std::vector<std::int64_t>> fresh_;      // edges, per layer; stationary: one list for all layers
-    std::priority_queue<std::int64_t> waiting_layers_;  // period-indexed: layers with something dirty or fresh
-    std::vector<std::int64_t> changed_, work_;          // scratch: points, edges
+    std::vector<Value> value_;                      // per (layer, point), as edges last saw it
+    std::vector<Mark> mark_;                        // per (layer, point)
+    std::vector<std::vector<std::int64_t>> dirty_;  // per layer
+    std::vector<std::vector<std::int64_t>> fresh_;  // edges, per layer; stationary: one list for all layers
+    std::set<std::int64_t> waiting_layers_;         // period-indexed: layers with something dirty or fresh
+    bool left_behind_ = false;                      // some of them after a sweep
+    std::vector<std::int64_t> changed_, work_;      // scratch: points, edges
     std::int64_t n_recomputed_ = 0;
 };
 

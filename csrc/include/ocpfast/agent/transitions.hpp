@@ -1,7 +1,8 @@
 // The distinct transitions seen so far, as a graph over points: the memory behind replay and directed exploration.
 //
-// One edge for each (layer, point, action, next point), with the smallest reward seen on it: a larger one could only
-// give a weaker upper end. Memory is bounded by the partition, whatever the number of episodes.
+// One edge for each (layer, point, action, next point). For aggregation it has the smallest reward seen: a larger one
+// could only give a weaker upper end, and memory is bounded by the partition, whatever the number of episodes. Other
+// classes keep an edge for each reward, as a larger one also says something of L.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +25,10 @@ public:
     };
 
     Transitions() = default;
-    // n_layers 1: edges are the same in every layer.
-    Transitions(std::int64_t n_layers, std::int64_t n_points, std::int64_t n_actions)
-        : n_layers_(n_layers),
+    // n_layers 1: edges are the same in every layer. by_reward: other rewards make other edges.
+    Transitions(std::int64_t n_layers, std::int64_t n_points, std::int64_t n_actions, bool by_reward)
+        : by_reward_(by_reward),
+          n_layers_(n_layers),
           n_points_(n_points),
           n_actions_(n_actions),
           outgoing_(static_cast<std::size_t>(n_layers * n_points * n_actions), -1),
@@ -39,7 +41,7 @@ public:
         std::int32_t previous = -1;
         for (std::int32_t e = head; e >= 0; previous = e, e = edges_[at(e)].following_outgoing) {
             Edge& edge = edges_[at(e)];
-            if (edge.next != next) continue;
+            if (edge.next != next || (by_reward_ && edge.reward != reward)) continue;
             if (previous >= 0) {  // to the front: outcomes repeat, so the next search is short
                 edges_[at(previous)].following_outgoing = edge.following_outgoing;
                 edge.following_outgoing = head;
@@ -80,6 +82,7 @@ private:
         return at((n_layers_ == 1 ? 0 : layer) * n_points_ + point);
     }
 
+    bool by_reward_ = false;
     std::int64_t n_layers_ = 1, n_points_ = 0, n_actions_ = 0;
     std::vector<Edge> edges_;
     std::vector<std::int32_t> outgoing_, incoming_;

@@ -105,6 +105,10 @@ public:
     // The stored transition on whose behalf an L is held, so that a recomputed L replaces the one before it.
     static constexpr std::int64_t no_holder = -1;
 
+    // Of transitions that differ in their reward alone, the one with the smallest says it all.
+    static constexpr bool distinct_rewards = false;
+    static constexpr std::int64_t replay_at_once = 10'000'000;  // constraints: about 0.2 s
+
     // Lets a constraint join; true if it changed upper, lower or determined of the cell.
     bool join(std::int64_t cell, Estimate estimate, std::int64_t holder = no_holder) {
         if (has_prior_ && !fit_to_prior(cell, estimate)) {

@@ -24,6 +24,8 @@ namespace ocp {
 class Linear {
 public:
     static constexpr std::int64_t no_holder = -1;
+    static constexpr bool distinct_rewards = true;
+    static constexpr std::int64_t replay_at_once = 2'000;  // constraints: about 0.2 s where each needs programs
 
     // bounds: answers are clipped to [lower, upper] of their layer (or of the only pair); no rows are added.
     Linear(std::shared_ptr<const Features> features, Selection selection, std::int64_t window,
@@ -241,11 +243,20 @@ private:
         return std::min(std::max(value, bound(lower_bounds_, index)), bound(upper_bounds_, index));
     }
 
-    // L above U, or just below it, by rounding: an equality.
+    // What projections and linear programs return is rounded, so that values that are equal in theory are equal here:
+    // the order of Algorithm 1 goes by equal U. L above U, or just below it, is an equality.
     void tidy(Estimate& estimate) const {
+        estimate.lower = to_40_bits(estimate.lower);
+        estimate.upper = to_40_bits(estimate.upper);
         if (estimate.upper == infinity) return;
         const double size = std::max(1.0, std::abs(estimate.upper));
         if (estimate.upper - estimate.lower <= tolerances_.equality * size) estimate.lower = estimate.upper;
+    }
+    static double to_40_bits(double value) {
+        if (!std::isfinite(value)) return value;
+        int exponent;
+        const double mantissa = std::frexp(value, &exponent);
+        return std::ldexp(std::nearbyint(std::ldexp(mantissa, 40)), exponent - 40);
     }
 
     std::shared_ptr<const Features> features_;

@@ -164,7 +164,7 @@ private:
         api_->set_int(highs_, "simplex_dual_edge_weight_strategy", 1);
         api_->set_int(highs_, "simplex_primal_edge_weight_strategy", 1);
         set_strategy(chosen_by_highs, 0);
-        api_->set_double(highs_, "primal_feasibility_tolerance", 1e-9);
+        api_->set_double(highs_, "primal_feasibility_tolerance", 1e-7);
         api_->set_double(highs_, "dual_feasibility_tolerance", 1e-9);
         check(api_->change_sense(highs_, maximisation));
         check(api_->add_column(highs_, 0, 0, 0, 0, nullptr, nullptr));
