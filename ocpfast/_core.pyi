@@ -44,10 +44,7 @@ class Partition:
     @property
     def n_cells(self) -> int: ...
 
-class BoxStore:
-    def __init__(
-        self, lower: Sequence[float], upper: Sequence[float], selection: Selection = ..., window: int = 0
-    ) -> None: ...
+class _Store:
     def insert(self, index: int, lower: float, upper: float) -> int: ...
     def erase(self, sequence: int) -> bool: ...
     def end_episode(self) -> None: ...
@@ -55,23 +52,46 @@ class BoxStore:
     def n_contradictions(self) -> int: ...
     def kept(self) -> list[tuple[int, int, float, float]]: ...
     def rejected(self) -> list[tuple[int, int, float, float]]: ...
+
+class BoxStore(_Store):
+    def __init__(
+        self, lower: Sequence[float], upper: Sequence[float], selection: Selection = ..., window: int = 0
+    ) -> None: ...
     def interval(self, index: int) -> tuple[float, float]: ...
 
-class AggregationOcp:
+def load_highs(path: str) -> None: ...
+def highs_is_loaded() -> bool: ...
+
+class Features:
     def __init__(
         self,
-        partition: Partition,
-        selection: Selection,
-        window: int,
-        lower: Sequence[float],
-        upper: Sequence[float],
-        track_lower: bool,
-        ties: Ties,
-        replay: ReplayMode,
-        immediate: bool,
-        discount: float,
-        replay_sweeps: int,
+        domain: Partition,
+        table: ArrayLike,
+        n_features: int,
+        periods: int,
+        shared: bool,
+        prior_a: ArrayLike,
+        prior_b: ArrayLike,
+        prior_equality: Sequence[bool],
     ) -> None: ...
+
+class LinearStore(_Store):
+    def __init__(
+        self,
+        features: ArrayLike,
+        prior_a: ArrayLike,
+        prior_b: ArrayLike,
+        prior_equality: Sequence[bool] = ...,
+        selection: Selection = ...,
+        window: int = 0,
+    ) -> None: ...
+    def upper(self, index: int) -> float: ...
+    def lower(self, index: int) -> float: ...
+    def infimum_of_maximum(self, indices: Sequence[int]) -> float: ...
+    @property
+    def lps(self) -> int: ...
+
+class _Agent:
     def act(self, state: Any, bitgen: object) -> int: ...
     def greedy(self, state: Any, period: int | None) -> int: ...
     def observe(self, next_state: Any, reward: float, terminated: bool, truncated: bool) -> bool: ...
@@ -84,7 +104,38 @@ class AggregationOcp:
     @property
     def period(self) -> int: ...
     def statistics(self) -> dict[str, int]: ...
-    def copy(self) -> AggregationOcp: ...
+    def copy(self) -> _Agent: ...
+
+class AggregationOcp(_Agent):
+    def __init__(
+        self,
+        partition: Partition,
+        track_lower: bool,
+        selection: Selection,
+        window: int,
+        lower: Sequence[float],
+        upper: Sequence[float],
+        ties: Ties,
+        replay: ReplayMode,
+        immediate: bool,
+        discount: float,
+        replay_sweeps: int,
+    ) -> None: ...
+
+class LinearOcp(_Agent):
+    def __init__(
+        self,
+        features: Features,
+        selection: Selection,
+        window: int,
+        lower: Sequence[float],
+        upper: Sequence[float],
+        ties: Ties,
+        replay: ReplayMode,
+        immediate: bool,
+        discount: float,
+        replay_sweeps: int,
+    ) -> None: ...
 
 class Control:
     def __init__(self) -> None: ...
@@ -93,7 +144,7 @@ class Control:
     def episodes_done(self) -> int: ...
 
 def simulate(
-    agent: AggregationOcp,
+    agent: AggregationOcp | LinearOcp,
     system: object,
     system_bitgen: object,
     agent_bitgen: object,

@@ -319,6 +319,8 @@ class OCP:
     def determined(self, state: Any, action: int, period: int = 0) -> bool:
         """Whether the upper value rests on what was observed alone, not on optimism.
 
+        In a linear class: whether all hypotheses left agree on it because of the equalities observed.
+
         Parameters
         ----------
         state : int or array_like
@@ -350,7 +352,9 @@ class OCP:
             ``episodes`` and ``periods`` observed; ``constraints`` held; parameters ``determined``; constraints
             ``rejected`` because they contradict `bounds`; ``contradictions`` that prove incoherence
             (selection="eluder"); ``transitions`` stored; constraints ``recomputed`` by replay; ``searches`` for
-            something new (ties="directed").
+            something new (ties="directed"). Linear classes also count the linear programs solved (``lps``), their
+            simplex ``pivots``, those solved again from scratch (``cold_lps``) and the questions that needed none
+            (``skipped_lps``); ``determined`` are dimensions there, and ``rejected`` the constraints that conflict now.
 
         Examples
         --------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -149,7 +150,7 @@ class Grid:
         return Grid, (self._edges, self._extra)
 
 
-class Hypothesis:
+class Hypothesis(ABC):
     """What all hypothesis classes share: the sizes of their domain."""
 
     _n_actions: int
@@ -171,22 +172,22 @@ class Hypothesis:
         return self._horizon is None
 
     @property
+    @abstractmethod
     def n_states(self) -> int | None:
         """The number of states; None where they are vectors."""
-        raise NotImplementedError
 
     @property
     def state_size(self) -> int | None:
         """The number of components of a state; None where states are indices."""
         return None
 
+    @abstractmethod
     def eluder_dimension(self) -> int:
         """Eluder dimension: the most episodes that can be suboptimal if Q* is in the class (Theorem 1)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _agent_core(self, **options: Any) -> Any:
         """The compiled agent that learns this class."""
-        raise NotImplementedError
 
 
 class _Aggregation(Hypothesis):
