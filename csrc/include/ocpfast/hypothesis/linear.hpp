@@ -25,6 +25,7 @@ class Linear {
 public:
     static constexpr std::int64_t no_holder = -1;
     static constexpr bool distinct_rewards = true;
+    static constexpr bool may_be_open = true;
     static constexpr std::int64_t replay_at_once = 2'000;  // constraints: about 0.2 s where each needs programs
 
     // bounds: answers are clipped to [lower, upper] of their layer (or of the only pair); no rows are added.
@@ -78,7 +79,7 @@ public:
     static constexpr bool knows_lower() { return true; }
     double lower_max(std::int64_t layer, std::int64_t point) const {
         const std::int64_t first = index(layer, point, 0);
-        Minimax& memo = minimax_[static_cast<std::size_t>(layer * partition().n_points() + point)];
+        Minimax& memo = minimax_[static_cast<std::size_t>(first / partition().n_actions())];
         LinearBlock& hypotheses = block(first);
         if (memo.version == hypotheses.version()) return memo.value;
         std::vector<std::int64_t> indices;
@@ -133,6 +134,9 @@ public:
     }
     void discard_staged() { staged_.clear(); }
 
+    // The stored transition is forgotten; what it said last stays.
+    void release(std::int64_t holder) { held_.erase(holder); }
+
     template <class Changed>
     void end_episode(Changed&& changed) {
         if (selection_ != Selection::window) return;
@@ -140,7 +144,8 @@ public:
             const std::uint64_t before = blocks_[b].hypotheses().version();
             blocks_[b].end_episode();
             if (blocks_[b].hypotheses().version() != before) {
-                changed(static_cast<std::int64_t>(b) * features_->indices_per_block());
+                // some index of the block; an open domain may have none, and with a window nobody asks which it is
+                changed(static_cast<std::int64_t>(b) * partition().n_cells() / features_->n_blocks());
             }
         }
     }
@@ -148,11 +153,48 @@ public:
     // A change of theta reaches every point of the block.
     template <class Visit>
     void for_each_affected(std::int64_t index, Visit&& visit) const {
-        const std::int64_t per_layer = partition().n_points() * partition().n_actions();
-        const std::int64_t first = features_->block(index) * features_->indices_per_block() / per_layer;
-        const std::int64_t last = first + features_->indices_per_block() / per_layer;
+        if (partition().open()) return block(index).for_each_point(visit);
+        const bool everywhere = blocks_.size() == 1;
+        const std::int64_t first = everywhere ? 0 : partition().layer_of_cell(index);
+        const std::int64_t last = everywhere ? partition().n_layers() : first + 1;
         for (std::int64_t layer = first; layer < last; ++layer) {
             for (std::int64_t point = 0; point < partition().n_points(); ++point) visit(layer, point);
+        }
+    }
+
+    // ---- open domains ------------------------------------------------------------------------------------------
+
+    // The point of a state, met before or not; calls added(point) for a new one.
+    template <class Added>
+    std::int64_t locate(const double* state, std::int64_t layer, Added&& added) {
+        auto& store = blocks_[blocks_.size() == 1 ? 0 : static_cast<std::size_t>(layer)];
+        return store.hypotheses().locate(state, layer, [&](std::int64_t point) {
+            const auto at = static_cast<std::size_t>(point);
+            if (minimax_.size() <= at) minimax_.resize(at + 1);
+            minimax_[at] = Minimax{};
+            added(point);
+        });
+    }
+
+    // Whether there are so many points that collect is worth its time.
+    bool crowded(std::int64_t layer) const {
+        return blocks_[blocks_.size() == 1 ? 0 : static_cast<std::size_t>(layer)].hypotheses().crowded();
+    }
+
+    // Forgets the points that neither a constraint holds nor the caller, who calls hold(point) for each of its own.
+    template <class HoldOwn>
+    void collect(HoldOwn&& hold_own) {
+        std::vector<bool> held(minimax_.size(), false);
+        const auto hold = [&](std::int64_t point) {
+            if (point >= 0) held[static_cast<std::size_t>(point)] = true;
+        };
+        hold_own(hold);
+        for (const Staged& staged : staged_) hold(staged.index / partition().n_actions());
+        for (const Store& store : blocks_) {
+            for (const auto& entry : store.entries()) hold(entry.constraint.index / partition().n_actions());
+        }
+        for (Store& store : blocks_) {
+            store.hypotheses().collect([&](std::int64_t point) { return held[static_cast<std::size_t>(point)]; });
         }
     }
 
@@ -200,6 +242,11 @@ public:
         for (const auto& store : blocks_) n += store.n_contradictions();
         return n;
     }
+    std::int64_t n_states() const {  // vector states that are remembered
+        std::int64_t n = 0;
+        for (const auto& store : blocks_) n += store.hypotheses().n_states();
+        return n;
+    }
     LpStatistics lp_statistics() const {
         LpStatistics sum;
         for (const auto& store : blocks_) {
@@ -232,22 +279,29 @@ private:
         return blocks_[static_cast<std::size_t>(features_->block(index))].hypotheses();
     }
     std::vector<double> feature(std::int64_t index) const {
-        const double* phi = features_->of(index);
-        return {phi, phi + features_->n_features()};
+        std::vector<double> phi(features_->n_features());
+        block(index).read_feature(index, phi.data());
+        return phi;
     }
 
     double bound(const std::vector<double>& bounds, std::int64_t index) const {
-        return bounds[bounds.size() == 1 ? 0 : static_cast<std::size_t>(partition().layer_of_cell(index))];
+        if (bounds.size() == 1) return bounds[0];
+        const std::int64_t layer = partition().open() ? block(index).layer_of(index / partition().n_actions())
+                                                      : partition().layer_of_cell(index);
+        return bounds[static_cast<std::size_t>(layer)];
     }
     double clip(std::int64_t index, double value) const {
         return std::min(std::max(value, bound(lower_bounds_, index)), bound(upper_bounds_, index));
     }
 
     // What projections and linear programs return is rounded, so that values that are equal in theory are equal here:
-    // the order of Algorithm 1 goes by equal U. L above U, or just below it, is an equality.
+    // the order of Algorithm 1 goes by equal U. Equalities alone need no order, and where features are nearly dependent
+    // every bit of them counts. L above U, or just below it, is an equality.
     void tidy(Estimate& estimate) const {
-        estimate.lower = to_40_bits(estimate.lower);
-        estimate.upper = to_40_bits(estimate.upper);
+        if (selection_ != Selection::eluder) {
+            estimate.lower = to_40_bits(estimate.lower);
+            estimate.upper = to_40_bits(estimate.upper);
+        }
         if (estimate.upper == infinity) return;
         const double size = std::max(1.0, std::abs(estimate.upper));
         if (estimate.upper - estimate.lower <= tolerances_.equality * size) estimate.lower = estimate.upper;

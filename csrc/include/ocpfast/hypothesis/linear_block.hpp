@@ -12,6 +12,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "ocpfast/constraint.hpp"
 #include "ocpfast/hypothesis/basis.hpp"
 #include "ocpfast/hypothesis/features.hpp"
+#include "ocpfast/hypothesis/states.hpp"
 #include "ocpfast/lp/program.hpp"
 #include "ocpfast/tolerances.hpp"
 
@@ -30,18 +32,58 @@ public:
     LinearBlock(std::shared_ptr<const Features> features, std::int64_t block, const HighsApi* api,
                 const Tolerances& tolerances, std::int64_t n_functions = 0)
         : features_(std::move(features)),
-          first_index_(block * features_->indices_per_block()),
+          number_(block),
           tolerances_(tolerances),
           pinned_(features_->n_features()),
           spanned_(features_->n_features()),
           program_(api, n_functions > 0 ? n_functions : features_->domain().n_actions()),
-          memo_(static_cast<std::size_t>(features_->indices_per_block())) {}
+          memo_(static_cast<std::size_t>(features_->domain().n_cells() / features_->n_blocks())) {
+        if (features_->domain().open()) states_.emplace(features_);
+    }
 
     std::size_t size() const { return memo_.size(); }  // number of features
     std::uint64_t version() const { return version_; }
     const LpStatistics& statistics() const { return statistics_; }
     std::size_t n_pinned() const { return pinned_.size(); }
     bool has_rows() const { return !features_->prior().empty() || n_active_rows_ > 0; }
+
+    // ---- open domains ------------------------------------------------------------------------------------------
+
+    // The point of a state of this block, met before or not; calls added(point) for a new one.
+    template <class Added>
+    std::int64_t locate(const double* state, std::int64_t layer, Added&& added) {
+        const std::int64_t local = states_->find_or_add(layer, state, [&](std::int64_t new_local) {
+            const std::int64_t n_actions = features_->domain().n_actions();
+            memo_.resize(static_cast<std::size_t>(states_->n_numbers() * n_actions));
+            const auto first = memo_.begin() + new_local * n_actions;
+            std::fill(first, first + n_actions, Memo{});
+            added(global(new_local));
+        });
+        return local == Partition::nowhere ? local : global(local);
+    }
+    bool crowded() const { return states_->crowded(); }
+    std::int64_t n_states() const { return states_ ? states_->size() : 0; }
+
+    // Forgets the points for which held(point) is false.
+    template <class Held>
+    void collect(Held&& held) {
+        states_->collect([&](std::int64_t local) { return held(global(local)); });
+    }
+    // Calls visit(layer, point) for each.
+    template <class Visit>
+    void for_each_point(Visit&& visit) const {
+        for (std::int64_t local = 0; local < states_->n_numbers(); ++local) {
+            if (states_->used(local)) visit(states_->layer_of(local), global(local));
+        }
+    }
+    std::int64_t layer_of(std::int64_t point) const { return states_->layer_of(point / features_->n_blocks()); }
+
+    void read_feature(std::int64_t index, double* feature) const {
+        if (!states_) return features_->rows()->read(index, feature);
+        const std::int64_t n_actions = features_->domain().n_actions();
+        const double* row = states_->feature(index / n_actions / features_->n_blocks(), index % n_actions);
+        std::copy(row, row + features_->n_features(), feature);
+    }
 
     // ---- what is known -----------------------------------------------------------------------------------------
 
@@ -51,7 +93,7 @@ public:
         Memo& memo = recall(index);
         if (memo.pinned) return memo.value;
         if (!memo.upper_known) {
-            memo.upper = supremum(features_->of(index), 1);
+            memo.upper = supremum(feature(index), 1);
             memo.upper_known = true;
         }
         return memo.upper;
@@ -60,7 +102,7 @@ public:
         Memo& memo = recall(index);
         if (memo.pinned) return memo.value;
         if (!memo.lower_known) {
-            memo.lower = -supremum(features_->of(index), -1);
+            memo.lower = -supremum(feature(index), -1);
             memo.lower_known = true;
         }
         return memo.lower;
@@ -79,7 +121,7 @@ public:
                 largest = std::max(largest, memo.value);
                 continue;
             }
-            Reduced reduced = reduce(features_->of(index), 1);
+            Reduced reduced = reduce(feature(index), 1);
             std::vector<double> extra;
             beyond.split(reduced.residual, extra);
             const double left = length(reduced.residual.data(), reduced.residual.size());
@@ -113,9 +155,10 @@ public:
         if (compatible(c)) return true;
         if (features_->prior().empty()) return !pinned_by_nothing(c.index) || within(0, c);
         if (prior_alone_.empty()) {
-            prior_alone_.emplace_back(features_, number(), program_.api(), tolerances_);
+            prior_alone_.emplace_back(features_, number_, program_.api(), tolerances_);
         }
-        return prior_alone_[0].compatible(c);
+        // there the points of an open domain are not known
+        return states_ ? prior_alone_[0].allows(feature(c.index), c) : prior_alone_[0].compatible(c);
     }
 
     bool compatible(const Constraint& c) {
@@ -123,6 +166,18 @@ public:
         if (memo.pinned) return within(memo.value, c);
         if (c.lower > -infinity && upper(c.index) < c.lower - slack(c.lower)) return false;
         return c.upper == infinity || lower(c.index) <= c.upper + slack(c.upper);
+    }
+
+    // compatible, for any feature and without a memo.
+    bool allows(const double* phi, const Constraint& c) {
+        if (stale_) rebuild();
+        std::vector<double> vector(phi, phi + features_->n_features()), coefficients;
+        pinned_.split(vector, coefficients);
+        if (length(vector.data(), vector.size()) <= tolerances_.dependence * length(phi, vector.size())) {
+            return within(dot(coefficients.data(), values_.data(), coefficients.size()), c);
+        }
+        if (c.lower > -infinity && supremum(phi, 1) < c.lower - slack(c.lower)) return false;
+        return c.upper == infinity || -supremum(phi, -1) <= c.upper + slack(c.upper);
     }
 
     bool reduces_dimension(const Constraint& c) { return c.lower == c.upper && !pinned(c.index); }
@@ -133,7 +188,7 @@ public:
         if (c.lower == c.upper) {
             equalities_.push_back(c);
             // rows lose a dimension, suspended ones too
-            if (!stale_ && pin(features_->of(c.index), c.lower)) stale_ = has_rows() || !rows_.empty();
+            if (!stale_ && pin(feature(c.index), c.lower)) stale_ = has_rows() || !rows_.empty();
             return;
         }
         ++n_active_rows_;
@@ -187,9 +242,22 @@ private:
         double left;  // length of the residual
     };
 
-    std::int64_t number() const { return first_index_ / features_->indices_per_block(); }
+    // The points of the blocks take turns, see Features::block.
+    std::int64_t global(std::int64_t local) const { return local * features_->n_blocks() + number_; }
+    std::size_t memo_of(std::int64_t index) const {
+        if (!states_) return static_cast<std::size_t>(index) - static_cast<std::size_t>(number_) * memo_.size();
+        const std::int64_t n_actions = features_->domain().n_actions();
+        return static_cast<std::size_t>(index / n_actions / features_->n_blocks() * n_actions + index % n_actions);
+    }
+
     bool pinned_by_nothing(std::int64_t index) const {
-        return length(features_->of(index), features_->n_features()) == 0;
+        return length(feature(index), features_->n_features()) == 0;
+    }
+    // Until the next call.
+    const double* feature(std::int64_t index) const {
+        feature_.resize(features_->n_features());
+        read_feature(index, feature_.data());
+        return feature_.data();
     }
 
     double slack(double value) const { return tolerances_.feasibility * std::max(1.0, std::abs(value)); }
@@ -200,12 +268,12 @@ private:
     // Something pinned stays so until a constraint is removed; all else is asked again when anything changed.
     Memo& recall(std::int64_t index) {
         if (stale_) rebuild();
-        Memo& memo = memo_[static_cast<std::size_t>(index - first_index_)];
+        Memo& memo = memo_[memo_of(index)];
         if (memo.version == version_ || (memo.pinned && memo.epoch == epoch_)) {
             ++statistics_.answered;
             return memo;
         }
-        const double* phi = features_->of(index);
+        const double* phi = feature(index);
         std::vector<double> vector(phi, phi + features_->n_features()), coefficients;
         pinned_.split(vector, coefficients);
         const double size = length(phi, vector.size());
@@ -243,7 +311,7 @@ private:
         try {
             return solve();
         } catch (const SolverFailure& failure) {
-            throw SolverFailure("block " + std::to_string(number()) + ": " + failure.what());
+            throw SolverFailure("block " + std::to_string(number_) + ": " + failure.what());
         }
     }
 
@@ -260,7 +328,7 @@ private:
 
     void enter(Row& row) {
         row.number = no_row;
-        const double* phi = features_->of(row.constraint.index);
+        const double* phi = feature(row.constraint.index);
         std::vector<double> vector(phi, phi + features_->n_features()), coefficients;
         pinned_.split(vector, coefficients);
         if (length(vector.data(), vector.size()) <= tolerances_.dependence * length(phi, vector.size())) return;
@@ -294,7 +362,7 @@ private:
         for (const PriorRow& row : features_->prior()) {
             if (row.equality) pin(row.coefficients.data(), row.bound);
         }
-        for (const Constraint& c : equalities_) pin(features_->of(c.index), c.lower);
+        for (const Constraint& c : equalities_) pin(feature(c.index), c.lower);
         for (const PriorRow& row : features_->prior()) {
             if (row.equality) continue;
             std::vector<double> vector = row.coefficients, coefficients;
@@ -311,7 +379,8 @@ private:
     }
 
     std::shared_ptr<const Features> features_;
-    std::int64_t first_index_;
+    std::int64_t number_;           // of the block
+    std::optional<States> states_;  // of an open domain
     Tolerances tolerances_;
 
     std::vector<Constraint> equalities_;  // kept, L = U
@@ -327,6 +396,7 @@ private:
     std::uint64_t version_ = 0, epoch_ = 0;  // of all changes, of removals
     std::vector<Memo> memo_;
     std::vector<LinearBlock> prior_alone_;  // the prior and nothing else, once something conflicts
+    mutable std::vector<double> feature_;   // scratch
     LpStatistics statistics_;
 };
 
