@@ -87,36 +87,21 @@ public:
 
     // ---- learning ----------------------------------------------------------------------------------------------
 
-    bool join(std::int64_t index, Estimate estimate, std::int64_t holder = no_holder) {
-        Store& store = blocks_[block_number(index)];
-        const std::uint64_t before = store.hypotheses().version();
-        tidy(estimate);
-        if (estimate.upper < bound(lower_bounds_, index) || estimate.lower > bound(upper_bounds_, index)) {
-            ++n_rejected_;
-            return false;
-        }
-        if (selection_ == Selection::eluder && estimate.lower != estimate.upper) return false;
-        if (holder == no_holder) {
-            store.insert(index, estimate.lower, estimate.upper);
-        } else {
-            Held& held = held_[holder];
-            if (held.sequence >= 0 && held.lower == estimate.lower && held.upper == estimate.upper) return false;
-            const std::int64_t sequence = store.insert(index, estimate.lower, estimate.upper, true);
-            if (sequence >= 0) {  // else it was dropped, and what it said before stays
-                if (held.sequence >= 0) store.erase(held.sequence);
-                held = {sequence, estimate.lower, estimate.upper};
-            }
-        }
-        return store.hypotheses().version() != before;
+    bool join(std::int64_t index, const Estimate& estimate, std::int64_t holder = no_holder) {
+        return join(index, estimate.lower, estimate.upper, holder);
     }
 
     void stage(std::int64_t index, const Estimate& estimate, std::int64_t holder = no_holder) {
-        staged_.push_back({index, estimate, holder});
+        Staged& staged = staged_.emplace_back();
+        staged.index = index;
+        staged.holder = holder;
+        staged.lower = estimate.lower;
+        staged.upper = estimate.upper;
     }
     template <class Changed>
     void commit(Changed&& changed) {
         for (const Staged& staged : staged_) {
-            if (join(staged.index, staged.estimate, staged.holder)) changed(staged.index);
+            if (join(staged.index, staged.lower, staged.upper, staged.holder)) changed(staged.index);
         }
         staged_.clear();
     }
@@ -147,22 +132,21 @@ public:
 
     // Directed exploration: a triple is new if its feature is independent of those visited.
     void visit(std::int64_t index) {
-        if (visited_.empty()) visited_.assign(blocks_.size(), Basis(features_->n_features()));
-        std::vector<double> vector = feature(index), coefficients;
-        Basis& basis = visited_[static_cast<std::size_t>(features_->block(index))];
-        const double size = length(vector.data(), vector.size());
-        basis.split(vector, coefficients);
-        const double left = length(vector.data(), vector.size());
-        if (left > tolerances_.dependence * size) basis.add(vector, left);
+        if (!is_new(index)) return;
+        Basis& basis = visited_[block_number(index)];
+        basis.add(unvisited_part_, length(unvisited_part_.data(), unvisited_part_.size()));
     }
     bool is_new(std::int64_t index) const {
-        std::vector<double> vector = feature(index), coefficients;
-        const double size = length(vector.data(), vector.size());
-        if (visited_.empty()) return size > 0;
-        const Basis& basis = visited_[static_cast<std::size_t>(features_->block(index))];
-        if (basis.full()) return false;
-        basis.split(vector, coefficients);
-        return length(vector.data(), vector.size()) > tolerances_.dependence * size;
+        if (visited_.empty()) visited_.assign(blocks_.size(), Basis(features_->n_features()));
+        if (old_.empty()) old_.assign(static_cast<std::size_t>(partition().n_cells()), 0);
+        std::uint8_t& old = old_[static_cast<std::size_t>(index)];
+        if (old) return false;
+        const double* phi = features_->of(index);
+        unvisited_part_.assign(phi, phi + features_->n_features());
+        visited_[block_number(index)].split(unvisited_part_, coefficients_);
+        const double left = length(unvisited_part_.data(), unvisited_part_.size());
+        old = left <= tolerances_.dependence * length(phi, unvisited_part_.size());
+        return !old;
     }
 
     bool order_matters() const { return true; }
@@ -203,10 +187,11 @@ public:
 
 private:
     using Store = ConstraintStore<LinearBlock>;
+    // Written and passed member by member: to copy a whole struct just after its members were written stalls the
+    // processor, here for a quarter of a learned period.
     struct Staged {
-        std::int64_t index;
-        Estimate estimate;
-        std::int64_t holder;
+        std::int64_t index, holder;
+        double lower, upper;
     };
     struct Held {
         std::int64_t sequence = -1;
@@ -259,11 +244,6 @@ private:
         return hypotheses.infimum_of_maximum(indices);
     }
 
-    std::vector<double> feature(std::int64_t index) const {
-        const double* phi = features_->of(index);
-        return {phi, phi + features_->n_features()};
-    }
-
     double bound(const std::vector<double>& bounds, std::int64_t index) const {
         return bounds[bounds.size() == 1 ? 0 : static_cast<std::size_t>(partition().layer_of_cell(index))];
     }
@@ -271,14 +251,40 @@ private:
         return std::min(std::max(value, bound(lower_bounds_, index)), bound(upper_bounds_, index));
     }
 
+    bool join(std::int64_t index, double lower, double upper, std::int64_t holder) {
+        Store& store = blocks_[block_number(index)];
+        const std::uint64_t before = store.hypotheses().version();
+        tidy(lower, upper);
+        if (upper < bound(lower_bounds_, index) || lower > bound(upper_bounds_, index)) {
+            ++n_rejected_;
+            return false;
+        }
+        if (selection_ == Selection::eluder) {
+            if (lower != upper) return false;
+            // The store would find the same with three questions: once all is learned, most of a period's time.
+            if (store.hypotheses().pinned_at(index, upper)) return false;
+        }
+        if (holder == no_holder) {
+            store.insert(index, lower, upper);
+        } else {
+            Held& held = held_[holder];
+            if (held.sequence >= 0 && held.lower == lower && held.upper == upper) return false;
+            const std::int64_t sequence = store.insert(index, lower, upper, true);
+            if (sequence >= 0) {  // else it was dropped, and what it said before stays
+                if (held.sequence >= 0) store.erase(held.sequence);
+                held = {sequence, lower, upper};
+            }
+        }
+        return store.hypotheses().version() != before;
+    }
+
     // What projections and linear programs return is rounded, so that values that are equal in theory are equal here:
     // the order of Algorithm 1 goes by equal U. L above U, or just below it, is an equality.
-    void tidy(Estimate& estimate) const {
-        estimate.lower = to_40_bits(estimate.lower);
-        estimate.upper = to_40_bits(estimate.upper);
-        if (estimate.upper == infinity) return;
-        const double size = std::max(1.0, std::abs(estimate.upper));
-        if (estimate.upper - estimate.lower <= tolerances_.equality * size) estimate.lower = estimate.upper;
+    void tidy(double& lower, double& upper) const {
+        lower = to_40_bits(lower);
+        upper = to_40_bits(upper);
+        if (upper == infinity) return;
+        if (upper - lower <= tolerances_.equality * std::max(1.0, std::abs(upper))) lower = upper;
     }
     static double to_40_bits(double value) {
         if (!std::isfinite(value)) return value;
@@ -301,8 +307,12 @@ private:
 
     std::vector<Staged> staged_;
     std::unordered_map<std::int64_t, Held> held_;  // by stored transition
-    std::vector<Basis> visited_;                   // per block, once something was
     std::int64_t n_rejected_ = 0;
+
+    // Directed exploration, empty until it asks.
+    mutable std::vector<Basis> visited_;                         // per block
+    mutable std::vector<std::uint8_t> old_;                      // per index: not new, and never new again
+    mutable std::vector<double> unvisited_part_, coefficients_;  // scratch: of the triple last looked at
 };
 
 }  // namespace ocp

@@ -46,6 +46,10 @@ public:
     // ---- what is known -----------------------------------------------------------------------------------------
 
     bool pinned(std::int64_t index) { return recall(index).pinned; }
+    bool pinned_at(std::int64_t index, double value) {
+        const Memo& memo = recall(index);
+        return memo.pinned && std::abs(memo.value - value) <= slack(memo.value);
+    }
 
     double upper(std::int64_t index) {
         Memo& memo = recall(index);
