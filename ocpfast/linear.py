@@ -28,8 +28,12 @@ class _Linear(Hypothesis):
                 raise ValueError(f"horizon: expected {len(table)} as in phi's first axis, got {horizon}")
             self._horizon = len(table)
         self._shared = _check.flag(shared, "shared")
-        if table.ndim == 3 and self._shared:
-            self._horizon = None  # the same features and parameters in every period: time-homogeneous
+        if table.ndim == 3 and self._shared and self._horizon is not None:
+            raise ValueError(
+                f"horizon: expected None with (S, A, K) features and shared=True, got {horizon}: the same features and "
+                "parameters in every period make a class time-homogeneous, which has no last period; for parameters of "
+                "their own in each of the periods use shared=False"
+            )
         table.flags.writeable = False
         self._phi = table
         self._n_states, self._n_actions, self._n_features = (int(n) for n in table.shape[-3:])
@@ -127,14 +131,17 @@ class LinearFeatures(_Linear):
         The K features of each triple (t, x, a), or of each pair (x, a) in every period.
     horizon : int, optional
         With (S, A, K) features: the number of periods, each with parameters of its own. Without it all periods share
-        them and the class is time-homogeneous.
+        them and the class is time-homogeneous: it knows no last period, and the end of an episode's time is a
+        truncation.
     shared : bool, default False
-        Whether one theta serves all periods.
+        Whether one theta serves all periods. (S, A, K) features with shared=True are time-homogeneous, so that a horizon
+        is then refused.
 
     Notes
     -----
     Agents with selection="all" hold every constraint that could ever matter: where Q* is not in the class, they grow.
-    selection="eluder" holds at most `eluder_dimension` of them and solves no linear program.
+    selection="eluder" holds at most `eluder_dimension` of them and solves no linear program (with ``bounds`` that have
+    a finite upper end: none as long as a state has at most two undetermined actions).
 
     Examples
     --------
@@ -169,7 +176,7 @@ class Polytope(_Linear):
     a_ub, b_ub : array_like of shape (m, d) and (m,)
         Known beforehand: ``a_ub @ theta <= b_ub``. With shared=False it holds for each period's theta.
     horizon : int, optional
-        As in `LinearFeatures`.
+        As in `LinearFeatures`; with (S, A, d) features it needs shared=False.
     shared : bool, default True
         Whether one theta serves all periods, so that what is learned in one period tells about the others.
 

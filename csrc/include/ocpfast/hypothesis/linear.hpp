@@ -233,8 +233,9 @@ private:
     double find_lower_max(LinearBlock& hypotheses, std::int64_t first) const {
         std::vector<std::int64_t> indices;
         for (std::int64_t action = 0; action < partition().n_actions(); ++action) indices.push_back(first + action);
-        if (selection_ == Selection::eluder && !hypotheses.has_rows()) {
-            // Only equalities matter, and without rows U is finite only where every action is pinned.
+        if (selection_ == Selection::eluder && !hypotheses.has_rows() && bound(upper_bounds_, first) == infinity) {
+            // Only equalities matter, and without rows U is finite only where every action is pinned. (Not with a prior
+            // bound: 0 is both ends of max(phi.theta, -phi.theta) where no value may be above 0.)
             double largest = -infinity;
             for (const std::int64_t i : indices) {
                 if (hypotheses.pinned(i)) largest = std::max(largest, hypotheses.upper(i));
