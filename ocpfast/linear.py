@@ -134,8 +134,8 @@ class LinearFeatures(_Linear):
         them and the class is time-homogeneous: it knows no last period, and the end of an episode's time is a
         truncation.
     shared : bool, default False
-        Whether one theta serves all periods. (S, A, K) features with shared=True are time-homogeneous, so that a horizon
-        is then refused.
+        Whether one theta serves all periods. With (S, A, K) features the class is then time-homogeneous and refuses a
+        horizon.
 
     Notes
     -----

@@ -188,7 +188,7 @@ public:
 private:
     using Store = ConstraintStore<LinearBlock>;
     // Written and passed member by member: to copy a whole struct just after its members were written stalls the
-    // processor, here for a quarter of a learned period.
+    // processor, here for a sixth of a learned period.
     struct Staged {
         std::int64_t index, holder;
         double lower, upper;
@@ -197,8 +197,8 @@ private:
         std::int64_t sequence = -1;
         double lower = 0, upper = 0;
     };
-    // Of one (layer, point), each with the version of the block that it was true of. Once nothing changes any more,
-    // finding it here takes a few nanoseconds, where the values of two actions behind it took 40.
+    // Of one (layer, point), each with the version of the block that it was true of: a learned period takes half the
+    // time that it took when the values of each action were looked up.
     struct Answer {
         std::uint64_t version_of_best = ~std::uint64_t{0}, version_of_lower = ~std::uint64_t{0};
         Best best{};
@@ -262,7 +262,7 @@ private:
         }
         if (selection_ == Selection::eluder) {
             if (lower != upper) return false;
-            // The store would find the same with three questions: once all is learned, most of a period's time.
+            // The store would find the same, with three questions where this is one: a tenth of a learned period.
             if (store.hypotheses().pinned_at(index, upper)) return false;
         }
         if (holder == no_holder) {
