@@ -134,14 +134,16 @@ class LinearFeatures(_Linear):
         Where phi has no period axis: the number of periods, each with parameters of its own. Without it all periods
         share them and the class is time-homogeneous: the end of the clock is then a truncation.
     shared : bool, default False
-        Whether one theta serves all periods.
+        Whether one theta serves all periods. Where phi has no period axis the class is then time-homogeneous and
+        refuses a horizon.
     n_actions : int, optional
         With sparse rows: the number of actions.
 
     Notes
     -----
     Agents with selection="all" hold every constraint that could ever matter: where Q* is not in the class, they grow.
-    selection="eluder" holds at most `eluder_dimension` of them and solves no linear program.
+    selection="eluder" holds at most `eluder_dimension` of them and solves no linear program (with ``bounds`` that have
+    a finite upper end: none as long as a state has at most two undetermined actions).
 
     Examples
     --------
@@ -178,7 +180,7 @@ class Polytope(_Linear):
     a_ub, b_ub : array_like of shape (m, d) and (m,)
         Known beforehand: ``a_ub @ theta <= b_ub``. With shared=False it holds for each period's theta.
     horizon : int, optional
-        As in `LinearFeatures`.
+        As in `LinearFeatures`; where phi has no period axis it needs shared=False.
     shared : bool, default True
         Whether one theta serves all periods, so that what is learned in one period tells about the others.
     n_actions : int, optional
