@@ -101,7 +101,7 @@ public:
         Memo& memo = recall(index);
         if (memo.pinned) return memo.value;
         if (!memo.upper_known) {
-            memo.upper = supremum(feature(index), 1);
+            memo.upper = supremum([&] { return feature(index); }, 1);
             memo.upper_known = true;
         }
         return memo.upper;
@@ -110,7 +110,7 @@ public:
         Memo& memo = recall(index);
         if (memo.pinned) return memo.value;
         if (!memo.lower_known) {
-            memo.lower = -supremum(feature(index), -1);
+            memo.lower = -supremum([&] { return feature(index); }, -1);
             memo.lower_known = true;
         }
         return memo.lower;
@@ -187,8 +187,9 @@ public:
     bool allows(const double* phi, const Constraint& c) {
         if (pins_stale_) renew_pins();
         if (!reduce_by_pins(phi, 1)) return within(reduced_.constant, c);
-        if (c.lower > -infinity && supremum(phi, 1) < c.lower - slack(c.lower)) return false;
-        return c.upper == infinity || -supremum(phi, -1) <= c.upper + slack(c.upper);
+        const auto feature = [&] { return phi; };
+        if (c.lower > -infinity && supremum(feature, 1) < c.lower - slack(c.lower)) return false;
+        return c.upper == infinity || -supremum(feature, -1) <= c.upper + slack(c.upper);
     }
 
     bool reduces_dimension(const Constraint& c) { return c.lower == c.upper && !pinned(c.index); }
@@ -311,13 +312,15 @@ private:
         return true;
     }
 
-    double supremum(const double* phi, double sign) {
+    // The feature is fetched when the rows, which may fetch theirs, are up to date.
+    template <class Fetch>
+    double supremum(const Fetch& phi, double sign) {
         if (!has_rows()) {
             ++statistics_.answered;
             return infinity;
         }
         ensure_rows();
-        reduce(phi, sign);
+        reduce(phi(), sign);
         if (reduced_.left > tolerances_.dependence) {
             ++statistics_.answered;
             return infinity;
