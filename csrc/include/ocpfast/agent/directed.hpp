@@ -69,7 +69,7 @@ private:
     static std::int64_t first_new(const Class& known, std::int64_t layer, std::int64_t point, double upper) {
         for (std::int64_t action = 0; action < known.partition().n_actions(); ++action) {
             const std::int64_t index = known.index(layer, point, action);
-            if (known.tied(known.upper(index), upper) && known.is_new(index)) return action;
+            if (known.ties(index, upper) && known.is_new(index)) return action;
         }
         return none;
     }
@@ -94,7 +94,7 @@ private:
                 if (first_new(known, layer, here, best.upper) != none) return trace(n);
                 if (!homogeneous_ && layer == n_layers_ - 1) continue;
                 for (std::int64_t action = 0; action < known.partition().n_actions(); ++action) {
-                    if (known.tied(known.upper(known.index(layer, here, action)), best.upper)) {
+                    if (known.ties(known.index(layer, here, action), best.upper)) {
                         extend(transitions, layer, n, action);
                     }
                 }

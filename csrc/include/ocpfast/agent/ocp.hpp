@@ -165,7 +165,7 @@ private:
     void for_each_tied(Visit&& visit) const {
         for (std::int64_t action = best_.action; action < n_actions_; ++action) {
             const std::int64_t index = known_.index(layer(period_), point_, action);
-            if (known_.tied(known_.upper(index), best_.upper)) visit(action, index);
+            if (known_.ties(index, best_.upper)) visit(action, index);
         }
     }
 

@@ -57,6 +57,13 @@ public:
         for (const double part : residual) vectors_.push_back(part / residual_length);
     }
 
+    // Adds the combination of the basis with these coefficients to a vector.
+    void combine(const double* coefficients, std::vector<double>& vector) const {
+        for (std::size_t k = 0; k < size(); ++k) {
+            for (std::size_t i = 0; i < dimension_; ++i) vector[i] += coefficients[k] * vectors_[k * dimension_ + i];
+        }
+    }
+
 private:
     std::size_t dimension_;
     std::vector<double> vectors_;  // row by row

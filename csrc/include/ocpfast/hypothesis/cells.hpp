@@ -95,7 +95,7 @@ public:
 
     double upper(std::int64_t cell) const { return upper_[at(cell)]; }
     // Values here are sums of what was observed: equal or not.
-    static bool tied(double upper, double best) { return upper == best; }
+    bool ties(std::int64_t cell, double best) const { return upper(cell) == best; }
     bool determined(std::int64_t cell) const { return determined_[at(cell)] != 0; }
     bool knows_lower() const { return track_lower_ || exact_by_itself(); }
     double lower(std::int64_t cell) const {

@@ -74,6 +74,11 @@ public:
         return upper >= best || (best < infinity && best - upper <= tolerances_.ties * std::max(1.0, std::abs(best)));
     }
 
+    // Whether the upper value of an index is tied with the best one.
+    bool ties(std::int64_t index, double best) const {
+        return tied(clip(index, block(index).upper_bound(index)), best) && tied(upper(index), best);
+    }
+
     static constexpr bool knows_lower() { return true; }
     double lower_max(std::int64_t layer, std::int64_t point) const {
         Answer& answer = answer_at(layer, point);
@@ -267,14 +272,24 @@ private:
         return answers_[static_cast<std::size_t>(layer * partition().n_points() + point)];
     }
 
+    // An action whose upper value, when it was last found, was below the best one needs no second look: by how much the
+    // others fell is a question less each.
     Best find_best(std::int64_t first) const {
         const std::int64_t n_actions = partition().n_actions();
-        Best best{-infinity, 0, false};
+        LinearBlock& hypotheses = block(first);
+        bounds_.resize(static_cast<std::size_t>(n_actions));
         for (std::int64_t action = 0; action < n_actions; ++action) {
-            best.upper = std::max(best.upper, upper(first + action));
+            bounds_[static_cast<std::size_t>(action)] = clip(first + action, hypotheses.upper_bound(first + action));
+        }
+        Best best{-infinity, 0, false};
+        for (std::int64_t n = 0; n < n_actions; ++n) {
+            const auto promising = std::max_element(bounds_.begin(), bounds_.end());
+            if (n > 0 && !tied(*promising, best.upper)) break;
+            best.upper = std::max(best.upper, upper(first + (promising - bounds_.begin())));
+            *promising = -infinity;  // looked at
         }
         for (std::int64_t action = n_actions - 1; action >= 0; --action) {
-            if (!tied(upper(first + action), best.upper)) continue;
+            if (!ties(first + action, best.upper)) continue;
             best.action = action;
             best.determined |= determined(first + action);
         }
@@ -293,7 +308,7 @@ private:
             }
             return largest;
         }
-        return hypotheses.infimum_of_maximum(indices);
+        return hypotheses.infimum_of_maximum(indices, first);
     }
 
     double bound(const std::vector<double>& bounds, std::int64_t index) const {
@@ -361,6 +376,7 @@ private:
     // Questions are memoised and warm-start the next one, so they change what is behind them, never what is known.
     mutable std::vector<Store> blocks_;
     mutable std::vector<Answer> answers_;  // per (layer, point)
+    mutable std::vector<double> bounds_;   // scratch: per action
     std::int64_t indices_per_block_;       // 0 where the domain is open
 
     std::vector<Staged> staged_;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "ocpfast/constraint.hpp"
+#include "ocpfast/hypothesis/attained.hpp"
 #include "ocpfast/hypothesis/basis.hpp"
 #include "ocpfast/hypothesis/features.hpp"
 #include "ocpfast/hypothesis/states.hpp"
@@ -37,6 +38,7 @@ public:
           pinned_(features_->n_features()),
           spanned_(features_->n_features()),
           program_(api, n_functions > 0 ? n_functions : features_->domain().n_actions()),
+          attained_(features_->n_features(), tolerances.equality),
           memo_(static_cast<std::size_t>(features_->domain().n_cells() / features_->n_blocks())) {
         if (features_->domain().open()) states_.emplace(features_);
     }
@@ -67,7 +69,16 @@ public:
     // Forgets the points for which held(point) is false.
     template <class Held>
     void collect(Held&& held) {
-        states_->collect([&](std::int64_t local) { return held(global(local)); });
+        states_->collect([&](std::int64_t local) {
+            if (held(global(local))) return true;
+            const std::int64_t n_actions = features_->domain().n_actions(), first = global(local) * n_actions;
+            for (std::int64_t index = first; index < first + n_actions; ++index) {
+                for (const Question question : {Question::upper, Question::lower, Question::minimax}) {
+                    attained_.forget(number_of(question, index));
+                }
+            }
+            return false;
+        });
     }
     // Calls visit(layer, point) for each.
     template <class Visit>
@@ -97,25 +108,38 @@ public:
         Memo& memo = recall(index);
         if (memo.pinned) return memo.value;
         if (!memo.upper_known) {
-            ensure_rows();
-            memo.upper = supremum(feature(index), 1);
+            const std::int64_t question = number_of(Question::upper, index);
+            if (!still(question, memo.upper)) {
+                ensure_rows();
+                memo.upper = supremum(feature(index), 1, question);
+            }
             memo.upper_known = true;
+            memo.n_removals = n_removals_;
         }
         return memo.upper;
+    }
+    // At least upper(index), and found at once: while nothing is removed upper values only fall.
+    double upper_bound(std::int64_t index) {
+        const Memo& memo = recall(index);
+        if (memo.pinned) return memo.value;
+        return memo.upper_known || memo.n_removals == n_removals_ ? memo.upper : infinity;
     }
     double lower(std::int64_t index) {
         Memo& memo = recall(index);
         if (memo.pinned) return memo.value;
         if (!memo.lower_known) {
-            ensure_rows();
-            memo.lower = -supremum(feature(index), -1);
+            const std::int64_t question = number_of(Question::lower, index);
+            if (!still(question, memo.lower)) {
+                ensure_rows();
+                memo.lower = -supremum(feature(index), -1, question);
+            }
             memo.lower_known = true;
         }
         return memo.lower;
     }
 
-    // inf over theta of the largest of phi_i.theta.
-    double infimum_of_maximum(const std::vector<std::int64_t>& indices) {
+    // inf over theta of the largest of phi_i.theta. Those whose first index is `remembered_as` must always be the same.
+    double infimum_of_maximum(const std::vector<std::int64_t>& indices, std::int64_t remembered_as = none) {
         double largest = -infinity;  // of those that are known
         std::vector<std::int64_t> unknown;
         for (const std::int64_t index : indices) {
@@ -129,6 +153,9 @@ public:
         if (unknown.empty()) return largest;
         if (unknown.size() == 1) return std::max(largest, lower(unknown[0]));
 
+        const std::int64_t question = remembered_as == none ? none : number_of(Question::minimax, remembered_as);
+        double value = 0;
+        if (still(question, value)) return value;
         ensure_rows();
         std::vector<AffineFunction> functions;
         Basis beyond(features_->n_features());  // what the rows say nothing about
@@ -159,7 +186,9 @@ public:
             for (double& coefficient : function.coefficients) coefficient /= scale;
             function.constant /= scale;
         }
-        return scale * named([&] { return program_.minimise_maximum(functions, largest / scale, statistics_); });
+        value = scale * named([&] { return program_.minimise_maximum(functions, largest / scale, statistics_); });
+        remember(question, value, &beyond);
+        return value;
     }
 
     // ---- Algorithm 1, for ConstraintStore ------------------------------------------------------------------------
@@ -177,16 +206,30 @@ public:
     bool compatible(const Constraint& c) {
         const Memo& memo = recall(c.index);
         if (memo.pinned) return within(memo.value, c);
-        if (c.lower > -infinity && upper(c.index) < c.lower - slack(c.lower)) return false;
-        return c.upper == infinity || lower(c.index) <= c.upper + slack(c.upper);
+        const double least = c.lower - slack(c.lower), most = c.upper + slack(c.upper);
+        if (!attained_.has_witness()) {
+            if (c.lower > -infinity && upper(c.index) < least) return false;
+            return c.upper == infinity || lower(c.index) <= most;
+        }
+        // Between the witness and a point beyond the nearer end there is one in the interval.
+        const double value = attained_.at_witness(feature(c.index));
+        if (value >= least && value <= most) {
+            ++statistics_.answered;
+            return true;
+        }
+        const bool above = value > most;
+        if (above ? lower(c.index) > most : upper(c.index) < least) return false;
+        const std::int64_t question = number_of(above ? Question::lower : Question::upper, c.index);
+        attained_.move_witness(question, feature(c.index), c.lower, c.upper);
+        return true;
     }
 
     // compatible, for any feature and without a memo.
     bool allows(const double* phi, const Constraint& c) {
         ensure_rows();
         if (!reduce_by_pins(phi, 1)) return within(reduced_.constant, c);
-        if (c.lower > -infinity && supremum(phi, 1) < c.lower - slack(c.lower)) return false;
-        return c.upper == infinity || -supremum(phi, -1) <= c.upper + slack(c.upper);
+        if (c.lower > -infinity && supremum(phi, 1, none) < c.lower - slack(c.lower)) return false;
+        return c.upper == infinity || -supremum(phi, -1, none) <= c.upper + slack(c.upper);
     }
 
     bool reduces_dimension(const Constraint& c) { return c.lower == c.upper && !pinned(c.index); }
@@ -194,6 +237,10 @@ public:
 
     void add(const Constraint& c) {
         ++version_;
+        // nothing has been attained as long as there are equalities alone
+        if (has_rows() || c.lower != c.upper || attained_.has_witness()) {
+            attained_.joined(feature(c.index), c.lower, c.upper);
+        }
         if (c.lower == c.upper) {
             equalities_.push_back(c);
             // rows lose a dimension, suspended ones too
@@ -213,6 +260,8 @@ public:
 
     void remove(const Constraint& c) {
         ++version_;
+        ++n_removals_;
+        attained_.left();
         if (c.lower == c.upper) {
             const auto found = std::find_if(equalities_.begin(), equalities_.end(),
                                             [&](const Constraint& other) { return other.identity == c.identity; });
@@ -230,12 +279,20 @@ public:
 
 private:
     static constexpr std::size_t no_row = static_cast<std::size_t>(-1);
+    static constexpr std::int64_t none = -1;
+
+    // What attained_ knows the extremes by.
+    enum class Question : std::int64_t { upper, lower, minimax };
+    static std::int64_t number_of(Question question, std::int64_t index) {
+        return 3 * index + static_cast<std::int64_t>(question);
+    }
 
     struct Memo {
         std::uint64_t version = ~std::uint64_t{0};  // of upper and lower
         std::uint64_t epoch = ~std::uint64_t{0};    // of what follows, together with n_pins
         std::size_t n_pins = 0;
-        double value = 0, upper = 0, lower = 0;
+        double value = 0, upper = infinity, lower = -infinity;
+        std::uint64_t n_removals = 0;  // when upper was found
         bool pinned = false, upper_known = false, lower_known = false;
     };
     struct Row {
@@ -313,15 +370,35 @@ private:
         return true;
     }
 
+    bool still(std::int64_t question, double& value) {
+        if (!has_rows() || question == none || !attained_.still(question, value)) return false;
+        ++statistics_.answered;
+        return true;
+    }
+
+    // Where the last program, if it was HiGHS's, attains its extreme. `beyond`: directions after those of the rows.
+    void remember(std::int64_t question, double value, const Basis* beyond = nullptr) {
+        const double* z = program_.solution();
+        if (question == none || z == nullptr || !std::isfinite(value)) return;
+        theta_.assign(features_->n_features(), 0.0);
+        pinned_.combine(values_.data(), theta_);
+        spanned_.combine(z, theta_);
+        if (beyond != nullptr) beyond->combine(z + spanned_.size(), theta_);
+        attained_.remember(question, value, theta_);
+    }
+
     // Not for pinned features. The rows must be up to date.
-    double supremum(const double* phi, double sign) {
+    double supremum(const double* phi, double sign, std::int64_t question) {
         if (has_rows()) reduce(phi, sign);
         if (!has_rows() || reduced_.left > tolerances_.dependence) {
             ++statistics_.answered;
             return infinity;
         }
-        return reduced_.constant +
-               reduced_.scale * named([&] { return program_.maximise(reduced_.coordinates, statistics_); });
+        const double value = reduced_.constant + reduced_.scale * named([&] {
+            return program_.maximise(reduced_.coordinates, statistics_);
+        });
+        remember(question, sign * value);
+        return value;
     }
 
     template <class Solve>
@@ -408,6 +485,8 @@ private:
     bool rows_stale_ = true;  // so must spanned_ and program_; always where pins are
 
     std::uint64_t version_ = 0, epoch_ = 0;  // number of changes; how often pins were made anew
+    std::uint64_t n_removals_ = 0;
+    Attained attained_;
     std::vector<Memo> memo_;
     std::vector<LinearBlock> prior_alone_;  // the prior and nothing else, once something conflicts
     LpStatistics statistics_;
@@ -415,6 +494,7 @@ private:
     Reduced reduced_;                      // scratch: of the last feature looked at
     std::vector<double> coefficients_;     // likewise, in a basis
     mutable std::vector<double> feature_;  // likewise, as it is
+    std::vector<double> theta_;
 };
 
 }  // namespace ocp

@@ -101,6 +101,7 @@ public:
 
     // sup of c.z; +inf if unbounded. The set must not be empty.
     double maximise(const std::vector<double>& objective, LpStatistics& statistics) {
+        solved_ = false;
         if (independent_rows_.independent()) {
             ++statistics.answered;
             return independent_rows_.maximum(objective);
@@ -115,6 +116,7 @@ public:
 
     // inf over the set of max(least, max_i coefficients_i.z + constant_i); -inf if unbounded.
     double minimise_maximum(const std::vector<AffineFunction>& functions, double least, LpStatistics& statistics) {
+        solved_ = false;
         if (functions.size() == 2 && independent_rows_.independent()) {
             ++statistics.answered;
             return std::max(least, independent_rows_.minimum_of_larger(functions[0], functions[1]));
@@ -135,6 +137,9 @@ public:
         }
         return result;
     }
+
+    // Where the last question has its optimum, one number a variable; null where HiGHS did not find one.
+    const double* solution() const { return solved_ ? column_value_.data() + 1 : nullptr; }
 
 private:
     // The model: column 0 is the epigraph variable s, fixed at 0 when not in use, then the variables z; rows
@@ -269,7 +274,10 @@ private:
             if (attempt == 2) set_strategy(chosen_by_highs, 0);
             if (status == unbounded || status == unbounded_or_infeasible) return infinity;
             double value = 0;
-            if (status == optimal && verified(value)) return value;
+            if (status == optimal && verified(value)) {
+                solved_ = true;
+                return value;
+            }
         }
         forget_model();  // whatever state it is in, the rows are known here
         throw SolverFailure("HiGHS ended with model status " + std::to_string(status) + " on a program of " +
@@ -364,6 +372,7 @@ private:
     IndependentRows independent_rows_;  // the same rows, as long as they are
     void* highs_ = nullptr;
     bool passed_ = false;  // whether HiGHS has all of the above
+    bool solved_ = false;  // whether it found the last optimum
 
     // The present question: one of the two.
     const std::vector<double>* objective_ = nullptr;
