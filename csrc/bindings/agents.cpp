@@ -152,7 +152,7 @@ void bind_agents(py::module_& m) {
                          std::vector<double> lower, std::vector<double> upper, ocp::Ties ties, ocp::ReplayMode replay,
                          bool immediate, double discount, std::int64_t replay_sweeps,
                          std::int64_t replay_capacity) {
-                 ocp::Linear known(std::move(features), selection, window, std::move(lower), std::move(upper),
+                 ocp::Linear known(std::move(features), selection, window, {std::move(lower), std::move(upper)},
                                    loaded_highs(), {});
                  return LinearOcp(std::move(known), {ties, replay, immediate, discount, replay_sweeps, replay_capacity});
              }),

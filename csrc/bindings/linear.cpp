@@ -108,7 +108,7 @@ LinearStore make_store(const Doubles& table, const Doubles& prior_a, const Doubl
     auto features = dense_features(std::make_shared<ocp::Partition>(n, 1, 0), table, table.shape(1), true, prior_a,
                                    prior_b, prior_equality);
     // room for every feature in infimum_of_maximum
-    return LinearStore(ocp::LinearBlock(std::move(features), 0, loaded_highs(), {}, n),
+    return LinearStore(ocp::LinearBlock(std::move(features), 0, loaded_highs(), {}, {}, n),
                        window > 0 ? ocp::Selection::window : selection, window);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 namespace ocp {
 
@@ -15,6 +16,11 @@ struct Estimate {
     // Whether U rests on what was observed alone. With prior bounds every U is finite, so this is a flag of
     // its own and not "U < +inf".
     bool determined = false;
+};
+
+// "Q_t(x,a) lies in [lower, upper]", known beforehand; one pair a layer, or one for all.
+struct PriorBounds {
+    std::vector<double> lower{-infinity}, upper{infinity};
 };
 
 struct Constraint {

@@ -24,11 +24,6 @@
 
 namespace ocp {
 
-// "Q_t(x,a) lies in [lower, upper]", known beforehand; one pair a layer.
-struct PriorBounds {
-    std::vector<double> lower, upper;
-};
-
 class Cells {
 public:
     // Values that differ by no more than this, relatively, differ by the rounding of sums: two equalities on one cell

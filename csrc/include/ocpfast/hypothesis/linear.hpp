@@ -29,17 +29,17 @@ public:
     static constexpr bool may_be_open = true;
     static constexpr std::int64_t replay_at_once = 2'000;  // constraints: about 0.2 s where each needs programs
 
-    // bounds: answers are clipped to [lower, upper] of their layer (or of the only pair); no rows are added.
     Linear(std::shared_ptr<const Features> features, Selection selection, std::int64_t window,
-           std::vector<double> lower, std::vector<double> upper, const HighsApi* api, const Tolerances& tolerances)
+           const PriorBounds& bounds, const HighsApi* api, const Tolerances& tolerances)
         : features_(std::move(features)),
           selection_(selection),
-          lower_bounds_(std::move(lower)),
-          upper_bounds_(std::move(upper)),
           tolerances_(tolerances),
           indices_per_block_(partition().n_cells() / features_->n_blocks()) {
         for (std::int64_t block = 0; block < features_->n_blocks(); ++block) {
-            blocks_.emplace_back(LinearBlock(features_, block, api, tolerances), selection, window);
+            const bool own = features_->n_blocks() > 1 && bounds.upper.size() > 1;  // those of its layer
+            const auto b = static_cast<std::size_t>(block);
+            const PriorBounds of_block = own ? PriorBounds{{bounds.lower[b]}, {bounds.upper[b]}} : bounds;
+            blocks_.emplace_back(LinearBlock(features_, block, api, tolerances, of_block), selection, window);
         }
         answers_.resize(static_cast<std::size_t>(partition().n_layers() * partition().n_points()));
     }
@@ -67,8 +67,8 @@ public:
         return answer.best;
     }
 
-    double upper(std::int64_t index) const { return clip(index, block(index).upper(index)); }
-    double lower(std::int64_t index) const { return clip(index, block(index).lower(index)); }
+    double upper(std::int64_t index) const { return block(index).upper(index); }
+    double lower(std::int64_t index) const { return block(index).lower(index); }
     bool determined(std::int64_t index) const { return block(index).pinned(index); }
     bool tied(double upper, double best) const {
         return upper >= best || (best < infinity && best - upper <= tolerances_.ties * std::max(1.0, std::abs(best)));
@@ -76,7 +76,7 @@ public:
 
     // Whether the upper value of an index is tied with the best one.
     bool ties(std::int64_t index, double best) const {
-        return tied(clip(index, block(index).upper_bound(index)), best) && tied(upper(index), best);
+        return tied(block(index).upper_bound(index), best) && tied(upper(index), best);
     }
 
     static constexpr bool knows_lower() { return true; }
@@ -85,7 +85,7 @@ public:
         LinearBlock& hypotheses = blocks_[block_of_layer(layer)].hypotheses();
         if (answer.version_of_lower != hypotheses.version()) {
             const std::int64_t first = index(layer, point, 0);
-            answer.lower = clip(first, find_lower_max(hypotheses, first));
+            answer.lower = find_lower_max(hypotheses, first);
             answer.version_of_lower = hypotheses.version();
         }
         return answer.lower;
@@ -279,7 +279,7 @@ private:
         LinearBlock& hypotheses = block(first);
         bounds_.resize(static_cast<std::size_t>(n_actions));
         for (std::int64_t action = 0; action < n_actions; ++action) {
-            bounds_[static_cast<std::size_t>(action)] = clip(first + action, hypotheses.upper_bound(first + action));
+            bounds_[static_cast<std::size_t>(action)] = hypotheses.upper_bound(first + action);
         }
         Best best{-infinity, 0, false};
         for (std::int64_t n = 0; n < n_actions; ++n) {
@@ -299,33 +299,23 @@ private:
     double find_lower_max(LinearBlock& hypotheses, std::int64_t first) const {
         std::vector<std::int64_t> indices;
         for (std::int64_t action = 0; action < partition().n_actions(); ++action) indices.push_back(first + action);
-        if (selection_ == Selection::eluder && !hypotheses.has_rows() && bound(upper_bounds_, first) == infinity) {
+        if (selection_ == Selection::eluder && !hypotheses.has_rows() && hypotheses.most(first) == infinity) {
             // Only equalities matter, and without rows U is finite only where every action is pinned. (Not with a prior
             // bound: 0 is both ends of max(phi.theta, -phi.theta) where no value may be above 0.)
             double largest = -infinity;
             for (const std::int64_t i : indices) {
                 if (hypotheses.pinned(i)) largest = std::max(largest, hypotheses.upper(i));
             }
-            return largest;
+            return std::max(largest, hypotheses.least(first));
         }
         return hypotheses.infimum_of_maximum(indices, first);
-    }
-
-    double bound(const std::vector<double>& bounds, std::int64_t index) const {
-        if (bounds.size() == 1) return bounds[0];
-        const std::int64_t layer = partition().open() ? block(index).layer_of(index / partition().n_actions())
-                                                      : partition().layer_of_cell(index);
-        return bounds[static_cast<std::size_t>(layer)];
-    }
-    double clip(std::int64_t index, double value) const {
-        return std::min(std::max(value, bound(lower_bounds_, index)), bound(upper_bounds_, index));
     }
 
     bool join(std::int64_t index, double lower, double upper, std::int64_t holder) {
         Store& store = blocks_[block_number(index)];
         const std::uint64_t before = store.hypotheses().version();
         tidy(lower, upper);
-        if (upper < bound(lower_bounds_, index) || lower > bound(upper_bounds_, index)) {
+        if (upper < store.hypotheses().least(index) || lower > store.hypotheses().most(index)) {
             ++n_rejected_;
             return false;
         }
@@ -370,7 +360,6 @@ private:
 
     std::shared_ptr<const Features> features_;
     Selection selection_;
-    std::vector<double> lower_bounds_, upper_bounds_;
     Tolerances tolerances_;
 
     // Questions are memoised and warm-start the next one, so they change what is behind them, never what is known.

@@ -29,12 +29,14 @@ namespace ocp {
 
 class LinearBlock {
 public:
-    // n_functions: how many infimum_of_maximum can be asked about; 0: one for each action.
+    // bounds: answers are clipped to them; no rows are added. n_functions: how many infimum_of_maximum can be asked
+    // about; 0: one for each action.
     LinearBlock(std::shared_ptr<const Features> features, std::int64_t block, const HighsApi* api,
-                const Tolerances& tolerances, std::int64_t n_functions = 0)
+                const Tolerances& tolerances, PriorBounds bounds = {}, std::int64_t n_functions = 0)
         : features_(std::move(features)),
           number_(block),
           tolerances_(tolerances),
+          bounds_(std::move(bounds)),
           pinned_(features_->n_features()),
           spanned_(features_->n_features()),
           program_(api, n_functions > 0 ? n_functions : features_->domain().n_actions()),
@@ -98,44 +100,23 @@ public:
 
     // ---- what is known -----------------------------------------------------------------------------------------
 
+    double least(std::int64_t index) const { return bounds_.lower[bound_of(bounds_.lower, index)]; }
+    double most(std::int64_t index) const { return bounds_.upper[bound_of(bounds_.upper, index)]; }
+    double clip(std::int64_t index, double value) const { return std::min(std::max(value, least(index)), most(index)); }
+
     bool pinned(std::int64_t index) { return recall(index).pinned; }
     bool pinned_at(std::int64_t index, double value) {
         const Memo& memo = recall(index);
         return memo.pinned && std::abs(memo.value - value) <= slack(memo.value);
     }
 
-    double upper(std::int64_t index) {
-        Memo& memo = recall(index);
-        if (memo.pinned) return memo.value;
-        if (!memo.upper_known) {
-            const std::int64_t question = number_of(Question::upper, index);
-            if (!still(question, memo.upper)) {
-                ensure_rows();
-                memo.upper = supremum(feature(index), 1, question);
-            }
-            memo.upper_known = true;
-            memo.n_removals = n_removals_;
-        }
-        return memo.upper;
-    }
+    double upper(std::int64_t index) { return clip(index, highest(index)); }
+    double lower(std::int64_t index) { return clip(index, lowest(index)); }
     // At least upper(index), and found at once: while nothing is removed upper values only fall.
     double upper_bound(std::int64_t index) {
         const Memo& memo = recall(index);
-        if (memo.pinned) return memo.value;
-        return memo.upper_known || memo.n_removals == n_removals_ ? memo.upper : infinity;
-    }
-    double lower(std::int64_t index) {
-        Memo& memo = recall(index);
-        if (memo.pinned) return memo.value;
-        if (!memo.lower_known) {
-            const std::int64_t question = number_of(Question::lower, index);
-            if (!still(question, memo.lower)) {
-                ensure_rows();
-                memo.lower = -supremum(feature(index), -1, question);
-            }
-            memo.lower_known = true;
-        }
-        return memo.lower;
+        if (memo.pinned) return clip(index, memo.value);
+        return memo.upper_known || memo.n_removals == n_removals_ ? clip(index, memo.upper) : most(index);
     }
 
     // inf over theta of the largest of phi_i.theta. Those whose first index is `remembered_as` must always be the same.
@@ -150,8 +131,9 @@ public:
                 unknown.push_back(index);
             }
         }
-        if (unknown.empty()) return largest;
-        if (unknown.size() == 1) return std::max(largest, lower(unknown[0]));
+        if (unknown.empty()) return clip(indices[0], largest);
+        if (unknown.size() == 1) return clip(indices[0], std::max(largest, lowest(unknown[0])));
+        largest = std::max(largest, least(indices[0]));
 
         const std::int64_t question = remembered_as == none ? none : number_of(Question::minimax, remembered_as);
         double value = 0;
@@ -180,13 +162,14 @@ public:
         // Independent of each other and of the rows, they can all go to -inf together.
         if (independent) {
             ++statistics_.answered;
-            return largest;
+            return clip(indices[0], largest);
         }
         for (auto& function : functions) {
             for (double& coefficient : function.coefficients) coefficient /= scale;
             function.constant /= scale;
         }
         value = scale * named([&] { return program_.minimise_maximum(functions, largest / scale, statistics_); });
+        value = clip(indices[0], value);
         remember(question, value, &beyond);
         return value;
     }
@@ -208,8 +191,8 @@ public:
         if (memo.pinned) return within(memo.value, c);
         const double least = c.lower - slack(c.lower), most = c.upper + slack(c.upper);
         if (!attained_.has_witness()) {
-            if (c.lower > -infinity && upper(c.index) < least) return false;
-            return c.upper == infinity || lower(c.index) <= most;
+            if (c.lower > -infinity && highest(c.index) < least) return false;
+            return c.upper == infinity || lowest(c.index) <= most;
         }
         // Between the witness and a point beyond the nearer end there is one in the interval.
         const double value = attained_.at_witness(feature(c.index));
@@ -218,7 +201,7 @@ public:
             return true;
         }
         const bool above = value > most;
-        if (above ? lower(c.index) > most : upper(c.index) < least) return false;
+        if (above ? lowest(c.index) > most : highest(c.index) < least) return false;
         const std::int64_t question = number_of(above ? Question::lower : Question::upper, c.index);
         attained_.move_witness(question, feature(c.index), c.lower, c.upper);
         return true;
@@ -228,12 +211,12 @@ public:
     bool allows(const double* phi, const Constraint& c) {
         ensure_rows();
         if (!reduce_by_pins(phi, 1)) return within(reduced_.constant, c);
-        if (c.lower > -infinity && supremum(phi, 1, none) < c.lower - slack(c.lower)) return false;
-        return c.upper == infinity || -supremum(phi, -1, none) <= c.upper + slack(c.upper);
+        if (c.lower > -infinity && supremum(phi, 1, none, infinity) < c.lower - slack(c.lower)) return false;
+        return c.upper == infinity || -supremum(phi, -1, none, infinity) <= c.upper + slack(c.upper);
     }
 
     bool reduces_dimension(const Constraint& c) { return c.lower == c.upper && !pinned(c.index); }
-    bool determines(const Constraint& c) { return c.upper < infinity && upper(c.index) == infinity; }
+    bool determines(const Constraint& c) { return c.upper < infinity && highest(c.index) == infinity; }
 
     void add(const Constraint& c) {
         ++version_;
@@ -292,7 +275,7 @@ private:
         std::uint64_t epoch = ~std::uint64_t{0};    // of what follows, together with n_pins
         std::size_t n_pins = 0;
         double value = 0, upper = infinity, lower = -infinity;
-        std::uint64_t n_removals = 0;  // when upper was found
+        std::uint64_t n_removals = ~std::uint64_t{0};  // when upper was found
         bool pinned = false, upper_known = false, lower_known = false;
     };
     struct Row {
@@ -307,6 +290,12 @@ private:
         std::vector<double> coordinates, residual;
         double left = 0;  // length of the residual
     };
+
+    std::size_t bound_of(const std::vector<double>& bounds, std::int64_t index) const {
+        if (bounds.size() == 1) return 0;
+        return static_cast<std::size_t>(states_ ? layer_of(index / features_->domain().n_actions())
+                                                : features_->domain().layer_of_cell(index));
+    }
 
     // The points of the blocks take turns, see Features::block.
     std::int64_t global(std::int64_t local) const { return local * features_->n_blocks() + number_; }
@@ -387,15 +376,46 @@ private:
         attained_.remember(question, value, theta_);
     }
 
-    // Not for pinned features. The rows must be up to date.
-    double supremum(const double* phi, double sign, std::int64_t question) {
+    // The smaller of sup phi.theta and the prior bound above it: constraints that are above that never come here.
+    double highest(std::int64_t index) {
+        Memo& memo = recall(index);
+        if (memo.pinned) return memo.value;
+        if (!memo.upper_known) {
+            const std::int64_t question = number_of(Question::upper, index);
+            if (!still(question, memo.upper)) {
+                ensure_rows();
+                memo.upper = supremum(feature(index), 1, question, most(index));
+            }
+            memo.upper_known = true;
+            memo.n_removals = n_removals_;
+        }
+        return memo.upper;
+    }
+    // The larger of inf phi.theta and the prior bound below it.
+    double lowest(std::int64_t index) {
+        Memo& memo = recall(index);
+        if (memo.pinned) return memo.value;
+        if (!memo.lower_known) {
+            const std::int64_t question = number_of(Question::lower, index);
+            if (!still(question, memo.lower)) {
+                ensure_rows();
+                memo.lower = -supremum(feature(index), -1, question, -least(index));
+            }
+            memo.lower_known = true;
+        }
+        return memo.lower;
+    }
+
+    // The smaller of sup sign * phi.theta and `most`. Not for pinned features. The rows must be up to date.
+    double supremum(const double* phi, double sign, std::int64_t question, double most) {
         if (has_rows()) reduce(phi, sign);
         if (!has_rows() || reduced_.left > tolerances_.dependence) {
             ++statistics_.answered;
-            return infinity;
+            return most;
         }
+        const double cap = (most - reduced_.constant) / reduced_.scale;
         const double value = reduced_.constant + reduced_.scale * named([&] {
-            return program_.maximise(reduced_.coordinates, statistics_);
+            return program_.maximise(reduced_.coordinates, cap, statistics_);
         });
         remember(question, sign * value);
         return value;
@@ -472,6 +492,7 @@ private:
     std::int64_t number_;           // of the block
     std::optional<States> states_;  // of an open domain
     Tolerances tolerances_;
+    PriorBounds bounds_;
 
     std::vector<Constraint> equalities_;  // kept, L = U
     std::map<std::int64_t, Row> rows_;    // kept, L < U, by identity; and suspended ones

@@ -99,12 +99,20 @@ public:
     }
     void free_row(std::size_t row) { set_bounds(row, -infinity, infinity); }
 
-    // sup of c.z; +inf if unbounded. The set must not be empty.
-    double maximise(const std::vector<double>& objective, LpStatistics& statistics) {
+    // The smaller of sup c.z and `most`; +inf if unbounded. The set must not be empty.
+    double maximise(const std::vector<double>& objective, double most, LpStatistics& statistics) {
         solved_ = false;
         if (independent_rows_.independent()) {
             ++statistics.answered;
-            return independent_rows_.maximum(objective);
+            return std::min(most, independent_rows_.maximum(objective));
+        }
+        if (most < infinity) {
+            // as an epigraph: simplex may stop at `most`, however far the optimum is
+            negated_.resize(1);
+            negated_[0].constant = 0;
+            negated_[0].coefficients.assign(objective.begin(), objective.end());
+            for (double& coefficient : negated_[0].coefficients) coefficient = -coefficient;
+            return -minimise_maximum(negated_, -most, statistics);
         }
         ensure_model();
         objective_ = &objective;
@@ -382,6 +390,7 @@ private:
     // scratch
     std::vector<HighsInt> index_;
     std::vector<double> value_;
+    std::vector<AffineFunction> negated_;
     std::vector<double> column_value_, column_dual_, row_value_, row_dual_, gradient_;
 };
 
