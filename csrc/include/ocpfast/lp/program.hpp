@@ -70,20 +70,21 @@ public:
     std::size_t add_row(std::vector<double> coefficients, double lower, double upper) {
         ensure_columns(coefficients.size());
         rows_.push_back({std::move(coefficients), lower, upper});
-        if (highs_ != nullptr) pass_row(rows_.back());
+        if (highs_ != nullptr) tell(pass_row(rows_.back()));
         return rows_.size() - 1;
     }
 
     void set_bounds(std::size_t row, double lower, double upper) {
         rows_[row].lower = lower;
         rows_[row].upper = upper;
-        if (highs_ != nullptr) check(api_->change_row_bounds(highs_, row_number(row), lower, upper));
+        if (highs_ != nullptr) tell(api_->change_row_bounds(highs_, row_number(row), lower, upper));
     }
     void free_row(std::size_t row) { set_bounds(row, -infinity, infinity); }
 
     // sup of c.z; +inf if unbounded. The set must not be empty.
     double maximise(const std::vector<double>& objective, LpStatistics& statistics) {
         ensure_model();
+        epigraph_.clear();  // there is one left if it failed
         objective_ = objective;
         check(api_->change_column_bounds(highs_, 0, 0, 0));
         check(api_->change_cost(highs_, 0, 0));
@@ -100,11 +101,11 @@ public:
 
     // inf over the set of max(least, max_i coefficients_i.z + constant_i); -inf if unbounded.
     double minimise_maximum(const std::vector<Function>& functions, double least, LpStatistics& statistics) {
+        for (const Function& function : functions) ensure_columns(function.coefficients.size());
         ensure_model();
         check(api_->change_column_bounds(highs_, 0, least, infinity));
         check(api_->change_cost(highs_, 0, -1));
         for (std::size_t j = 0; j < n_columns_; ++j) check(api_->change_cost(highs_, column(j), 0));
-        for (const Function& function : functions) ensure_columns(function.coefficients.size());
         epigraph_ = functions;
         for (std::size_t i = 0; i < functions.size(); ++i) {
             for (std::size_t j = 0; j < n_columns_; ++j) {
@@ -128,7 +129,7 @@ private:
         std::vector<double> coefficients;
         double lower, upper;
     };
-    enum Status : HighsInt { optimal = 7, infeasible = 8, unbounded_or_infeasible = 9, unbounded = 10 };
+    enum Status : HighsInt { not_set = 0, optimal = 7, infeasible = 8, unbounded_or_infeasible = 9, unbounded = 10 };
     static constexpr HighsInt maximisation = -1;
     static constexpr double primal_tolerance = 1e-6, dual_tolerance = 1e-6;
 
@@ -137,12 +138,20 @@ private:
 
     void ensure_columns(std::size_t n) {
         for (; n_columns_ < n; ++n_columns_) {
-            if (highs_ != nullptr) check(api_->add_column(highs_, 0, -infinity, infinity, 0, nullptr, nullptr));
+            if (highs_ != nullptr) tell(api_->add_column(highs_, 0, -infinity, infinity, 0, nullptr, nullptr));
         }
     }
 
-    static void check(HighsInt status) {
-        if (status < 0) throw SolverFailure("HiGHS refused a change of the model");
+    // The rows here are the truth: a model that did not take a change of them is made again when next solved.
+    void tell(HighsInt status) {
+        if (status < 0) forget_model();
+    }
+
+    // While solving there is no second chance; the model, which may be half changed, is made again next time.
+    void check(HighsInt status) {
+        if (status >= 0) return;
+        forget_model();
+        throw SolverFailure("HiGHS refused a change of the model");
     }
 
     void forget_model() {
@@ -154,6 +163,7 @@ private:
         if (highs_ != nullptr) return;
         if (api_ == nullptr) throw SolverFailure("HiGHS is not loaded");
         highs_ = api_->create();
+        if (highs_ == nullptr) throw SolverFailure("HiGHS could not make a model");
         // Measured best for re-solves of a few hundred microseconds and less: plain warm dual simplex.
         api_->set_bool(highs_, "output_flag", 0);
         api_->set_string(highs_, "presolve", "off");
@@ -176,10 +186,10 @@ private:
         for (std::size_t i = 0; i < n_functions_; ++i) {
             check(api_->add_row(highs_, -infinity, infinity, 1, &s, &one));
         }
-        for (const Row& row : rows_) pass_row(row);
+        for (const Row& row : rows_) check(pass_row(row));
     }
 
-    void pass_row(const Row& row) {
+    HighsInt pass_row(const Row& row) {
         std::vector<HighsInt> index;
         std::vector<double> value;
         for (std::size_t j = 0; j < row.coefficients.size(); ++j) {
@@ -187,8 +197,8 @@ private:
             index.push_back(column(j));
             value.push_back(row.coefficients[j]);
         }
-        check(api_->add_row(highs_, row.lower, row.upper, static_cast<HighsInt>(index.size()), index.data(),
-                            value.data()));
+        return api_->add_row(highs_, row.lower, row.upper, static_cast<HighsInt>(index.size()), index.data(),
+                             value.data());
     }
 
     // First warm; then cold; then cold by the other simplex with HiGHS's own perturbations, which are what degenerate
@@ -220,13 +230,19 @@ private:
         api_->set_double(highs_, "primal_simplex_bound_perturbation_multiplier", perturbation);
     }
 
+    // HiGHS's scheduler belongs to the thread, and with it to the user's own models there, so it is left as it was
+    // found. The one that a run with one thread starts is stopped again (1 us), else the user's next run with more
+    // threads would fail. Where the user started one with more, only "as many as it has" is accepted.
     HighsInt run(LpStatistics& statistics) {
-        if (api_->run(highs_) < 0) {
-            // Its scheduler belongs to the thread: if the user's own HiGHS started it with another number of
-            // threads, only "as many as it has" is accepted.
+        HighsInt ended = api_->run(highs_);
+        if (ended >= 0) {
+            api_->reset_scheduler(1);
+        } else {
             api_->set_int(highs_, "threads", 0);
-            api_->run(highs_);
+            ended = api_->run(highs_);
+            api_->set_int(highs_, "threads", 1);
         }
+        if (ended < 0) return not_set;  // what it says of itself is from an earlier run
         HighsInt pivots = 0;
         api_->int_info(highs_, "simplex_iteration_count", &pivots);
         statistics.pivots += std::max<HighsInt>(pivots, 0);
