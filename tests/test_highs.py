@@ -140,6 +140,7 @@ print(json.dumps({
     "lps": [agent.statistics()["lps"] for agent in result.agents],
 }))
 """
+PARTS = ("rewards", "values", "lps")
 
 
 def learn(python=sys.executable, *, cwd, workers=2, **environment):
@@ -163,9 +164,7 @@ def test_python_in_the_compiled_runner(learned, workers, tmp_path):
     answer = learn(cwd=tmp_path, workers=workers, OCPFAST_HIGHS="python")
     assert answer["highs"] == "highspy"
     assert answer["warnings"] == []  # it was asked for
-    assert [answer[part] for part in ("rewards", "values", "lps")] == [
-        learned[part] for part in ("rewards", "values", "lps")
-    ]
+    assert [answer[part] for part in PARTS] == [learned[part] for part in PARTS]
 
 
 # loading fails
@@ -197,8 +196,7 @@ def test_where_loading_fails_python_is_used_and_it_is_said_what_was_tried(learne
         assert f"{file.name}: HiGHS: no Highs_clearSolver in {file}" in message
     assert f"{Path(highspy._core.__file__).name}: HiGHS: no Highs_clearSolver in " in message
     assert "Python API" in message and "slower" in message and "OCPFAST_HIGHS=python" in message
-    assert answer["values"] == learned["values"]
-    assert answer["rewards"] == learned["rewards"]
+    assert [answer[part] for part in PARTS] == [learned[part] for part in PARTS]
 
 
 MAKE = """
@@ -435,18 +433,21 @@ def test_a_users_models_with_several_threads_in_our_thread(kind, own_scheduler):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_our_models_leave_no_scheduler_behind(kind, own_scheduler):
+def test_our_models_leave_the_scheduler_as_it_was(kind, own_scheduler):
     """Whatever the user runs next is not the first that HiGHS runs in this thread, but must not notice."""
     store = make_store(kind)
     users = [UserModel(threads) for threads in (4, 3, 1, 2)]
     for i, user in enumerate(users):
-        store.upper(2 * i)  # without a scheduler of the user's
+        store.upper(3 * i)  # without a scheduler of the user's
         optimum = user.run()
         assert optimum is not None
-        store.upper(2 * i + 1)  # with it: as many threads as it has
+        store.upper(3 * i + 1)  # with it: as many threads as it has
+        store.upper(3 * i + 2)
+        if i != 2:
+            assert UserModel(threads=1).run() is None  # it is still there
         assert user.run() == optimum
         highspy.Highs.resetGlobalScheduler(True)  # the user's, who wants another number of threads next
-    assert store.lps == 2 * len(users)
+    assert store.lps == 3 * len(users)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -525,3 +526,6 @@ def test_the_library_of_other_releases(release, built, learned, tmp_path):
     assert (tmp_path / "venv").resolve() in Path(answer["highs"]).resolve().parents
     assert answer["rewards"] == learned["rewards"]
     np.testing.assert_allclose(answer["values"], learned["values"], rtol=0, atol=1e-9)
+    by_python = learn(python, cwd=tmp_path, OCPFAST_HIGHS="python")
+    assert by_python["highs"] == "highspy"
+    assert [by_python[part] for part in PARTS] == [answer[part] for part in PARTS]

@@ -129,7 +129,7 @@ private:
         std::vector<double> coefficients;
         double lower, upper;
     };
-    enum Status : HighsInt { not_set = 0, optimal = 7, infeasible = 8, unbounded_or_infeasible = 9, unbounded = 10 };
+    enum Status : HighsInt { optimal = 7, infeasible = 8, unbounded_or_infeasible = 9, unbounded = 10 };
     static constexpr HighsInt maximisation = -1;
     static constexpr double primal_tolerance = 1e-6, dual_tolerance = 1e-6;
 
@@ -230,19 +230,17 @@ private:
         api_->set_double(highs_, "primal_simplex_bound_perturbation_multiplier", perturbation);
     }
 
-    // HiGHS's scheduler belongs to the thread, and with it to the user's own models there, so it is left as it was
-    // found. The one that a run with one thread starts is stopped again (1 us), else the user's next run with more
-    // threads would fail. Where the user started one with more, only "as many as it has" is accepted.
+    // HiGHS's scheduler belongs to the thread, and with it to the user's own models there. The one that a run with one
+    // thread starts is stopped again (1 us), else the user's next run with more threads would fail. Where the user
+    // started one with more, only "as many as it has" is accepted, and it is left running.
     HighsInt run(LpStatistics& statistics) {
-        HighsInt ended = api_->run(highs_);
-        if (ended >= 0) {
+        if (api_->run(highs_) >= 0) {
             api_->reset_scheduler(1);
         } else {
             api_->set_int(highs_, "threads", 0);
-            ended = api_->run(highs_);
+            api_->run(highs_);  // if this fails too, the model has no status
             api_->set_int(highs_, "threads", 1);
         }
-        if (ended < 0) return not_set;  // what it says of itself is from an earlier run
         HighsInt pivots = 0;
         api_->int_info(highs_, "simplex_iteration_count", &pivots);
         statistics.pivots += std::max<HighsInt>(pivots, 0);
