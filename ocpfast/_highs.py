@@ -1,7 +1,7 @@
 """HiGHS at C speed: the library inside highspy, opened once, or else highspy's Python API.
 
 The environment variable ``OCPFAST_HIGHS`` decides which when HiGHS is first needed: ``library`` (an ImportError where
-it cannot be opened), ``python`` (the same results, several times slower), or unset: the library and, where it cannot be
+it cannot be opened), ``python`` (the same results, slower), or unset: the library and, where it cannot be
 opened, Python with a RuntimeWarning.
 """
 
