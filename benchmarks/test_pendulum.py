@@ -12,7 +12,7 @@ STEP = 0.1  # seconds of simulated time, and the reward of one step
 
 
 def bare():
-    """SUBSTEPS serial RK4 steps and nothing else."""
+    """SUBSTEPS serial RK4 steps and nothing else; where they lead to."""
     return ocp.InvertedPendulum(substeps=SUBSTEPS).step((0.05, 0.0), 1)
 
 
@@ -38,20 +38,28 @@ def test_learned_steps(benchmark, options):
     benchmark.extra_info["steps"] = benchmark.pedantic(learned, kwargs={"episodes": 900, **options}, rounds=3)
 
 
+def ns_per_step(run, steps=None):
+    """Processor time, which other programs disturb less than the clock. Without `steps`, run() returns them."""
+    started = time.process_time_ns()
+    result = run()
+    return (time.process_time_ns() - started) / (steps or result)
+
+
 @pytest.mark.parametrize("disturbance", [0.0, 2.5])
 def test_what_learning_adds(report, request, disturbance):
-    """Alternating runs on processor time, the best of each: the least noisy ratio to be had."""
-    rounds = 1 if request.config.getoption("benchmark_disable") else 5
+    """Alternating runs, the best of each: the least noisy ratio to be had.
+
+    Wanted are 130 ns where the bare integrator takes 80, a ratio of 1.63.
+    """
+    smoke = request.config.getoption("benchmark_disable")
     bare_ns, learned_ns = [], []
-    for _ in range(rounds):
-        started = time.process_time_ns()
-        bare()
-        bare_ns.append((time.process_time_ns() - started) / SUBSTEPS)
-        started = time.process_time_ns()
-        steps = learned(disturbance)
-        learned_ns.append((time.process_time_ns() - started) / steps)
+    for _ in range(1 if smoke else 7):
+        # a bare run takes 7 ms and a learned one 1 s: ten of the former, for as good a chance of a quiet moment
+        bare_ns += [ns_per_step(bare, SUBSTEPS) for _ in range(10)]
+        learned_ns.append(ns_per_step(lambda: learned(disturbance)))
     ratio = min(learned_ns) / min(bare_ns)
     report(
         f"pendulum, disturbance {disturbance} N, ns per step: bare RK4 {min(bare_ns):.1f}, with OCP learning "
         f"{min(learned_ns):.1f}, ratio {ratio:.2f}"
     )
+    assert smoke or ratio < 1.75  # 1.4 to 1.5 on Zen 3; the rest is for noise and other machines

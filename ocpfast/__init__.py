@@ -4,6 +4,7 @@ from importlib.metadata import version as _version
 from pathlib import Path as _Path
 
 from ocpfast.agents import OCP
+from ocpfast.features import FeatureFunction
 from ocpfast.hypothesis import Grid, StateAggregation, TabulaRasa
 from ocpfast.linear import LinearFeatures, Polytope
 from ocpfast.randomness import simulation_streams
@@ -17,6 +18,7 @@ __all__ = [
     "OCP",
     "Chain",
     "DeepSea",
+    "FeatureFunction",
     "Grid",
     "Interrupted",
     "InvertedPendulum",

@@ -1,6 +1,6 @@
 import enum
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,6 +38,7 @@ class Partition:
         cells: ArrayLike | None = None,
         n_cells: int = 0,
         grid: Grid | None = None,
+        vector_size: int | None = 0,
     ) -> None: ...
     @property
     def n_points(self) -> int: ...
@@ -63,13 +64,45 @@ def load_highs(path: str) -> None: ...
 def use_highspy() -> None: ...
 def highs_in_use() -> str | None: ...  # a path, or "highspy"
 
+def unpack_callable(capsule: object) -> tuple[int, int, str]: ...
+
 class Features:
+    @overload
     def __init__(
         self,
+        *,
         domain: Partition,
         table: ArrayLike,
         n_features: int,
-        periods: int,
+        shared: bool,
+        prior_a: ArrayLike,
+        prior_b: ArrayLike,
+        prior_equality: Sequence[bool],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        domain: Partition,
+        start: ArrayLike,
+        column: ArrayLike,
+        value: ArrayLike,
+        n_features: int,
+        shared: bool,
+        prior_a: ArrayLike,
+        prior_b: ArrayLike,
+        prior_equality: Sequence[bool],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        domain: Partition,
+        address: int,
+        user_data: int,
+        function: object,
+        unit: float,
+        n_features: int,
         shared: bool,
         prior_a: ArrayLike,
         prior_b: ArrayLike,
@@ -121,6 +154,7 @@ class AggregationOcp(_Agent):
         immediate: bool,
         discount: float,
         replay_sweeps: int,
+        replay_capacity: int,
     ) -> None: ...
 
 class LinearOcp(_Agent):
@@ -136,6 +170,7 @@ class LinearOcp(_Agent):
         immediate: bool,
         discount: float,
         replay_sweeps: int,
+        replay_capacity: int,
     ) -> None: ...
 
 class Control:

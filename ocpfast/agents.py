@@ -49,6 +49,9 @@ class OCP:
         For ties="random". `ocpfast.run` draws from streams of its own instead.
     replay_sweeps : int, default 36_000
         Replay in a time-homogeneous class stops after this many sweeps and goes on after the next episode.
+    replay_capacity : int, default 10_000
+        Where states are vectors: how many transitions are stored. The oldest are forgotten first; what they said last
+        stays known.
 
     Examples
     --------
@@ -79,6 +82,7 @@ class OCP:
         reward_bound: float | None = None,
         rng: Seed = None,
         replay_sweeps: int = 36_000,
+        replay_capacity: int = 10_000,
     ) -> None:
         if not isinstance(hypothesis, Hypothesis):
             raise TypeError(f"hypothesis: expected a hypothesis class such as TabulaRasa, got {hypothesis!r}")
@@ -93,6 +97,7 @@ class OCP:
             "bounds": bounds,
             "reward_bound": reward_bound,
             "replay_sweeps": _check.integer(replay_sweeps, "replay_sweeps", 1, 2**62),
+            "replay_capacity": _check.integer(replay_capacity, "replay_capacity", 1, 2**30),
         }
         options = self._options
         if not 0 < options["discount"] <= 1:
@@ -118,6 +123,7 @@ class OCP:
             immediate=update == "period",
             discount=options["discount"],
             replay_sweeps=options["replay_sweeps"],
+            replay_capacity=options["replay_capacity"],
         )
 
     def _prior_bounds(self) -> tuple[list[float], list[float]]:
@@ -354,7 +360,8 @@ class OCP:
             (selection="eluder"); ``transitions`` stored; constraints ``recomputed`` by replay; ``searches`` for
             something new (ties="directed"). Linear classes also count the linear programs solved (``lps``), their
             simplex ``pivots``, those solved again from scratch (``cold_lps``) and the questions that needed none
-            (``skipped_lps``); ``determined`` are dimensions there, and ``rejected`` the constraints that conflict now.
+            (``skipped_lps``), and the vector ``states`` that are remembered; ``determined`` are dimensions there, and
+            ``rejected`` the constraints that conflict now.
 
         Examples
         --------
@@ -406,7 +413,7 @@ class OCP:
     def __repr__(self) -> str:
         defaults = {
             "selection": "all", "window": None, "ties": "first", "replay": False, "update": "episode",
-            "discount": 1.0, "bounds": None, "reward_bound": None, "replay_sweeps": 36_000,
+            "discount": 1.0, "bounds": None, "reward_bound": None, "replay_sweeps": 36_000, "replay_capacity": 10_000,
         }  # fmt: skip
         changed = [f"{name}={value!r}" for name, value in self._options.items() if value != defaults[name]]
         return f"OCP({', '.join([repr(self._hypothesis), *changed])})"

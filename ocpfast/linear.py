@@ -8,45 +8,52 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ocpfast import _check, _core, _highs
+from ocpfast.features import DenseSource, source_of
 from ocpfast.hypothesis import Hypothesis
 
 __all__ = ["LinearFeatures", "Polytope"]
 
 
 class _Linear(Hypothesis):
-    """What LinearFeatures and Polytope share: a table of features, and a prior on the parameters."""
+    """What LinearFeatures and Polytope share: features, and a prior on the parameters."""
 
-    def __init__(self, phi: ArrayLike, horizon: int | None, shared: bool) -> None:
-        table = _check.numeric(phi, "phi", "numbers of shape (H, S, A, K) or (S, A, K)")
-        if table.ndim not in (3, 4) or table.size == 0:
-            raise ValueError(f"phi: expected shape (H, S, A, K) or (S, A, K), none of them 0, got {table.shape}")
-        if not np.all(np.isfinite(table)):
-            raise ValueError(f"phi: expected finite numbers, got {table[~np.isfinite(table)].flat[0]}")
+    def __init__(self, phi: Any, horizon: int | None, shared: bool, n_actions: int | None) -> None:
         self._horizon = None if horizon is None else _check.integer(horizon, "horizon", 1)
-        if table.ndim == 4:
-            if self._horizon not in (None, len(table)):
-                raise ValueError(f"horizon: expected {len(table)} as in phi's first axis, got {horizon}")
-            self._horizon = len(table)
         self._shared = _check.flag(shared, "shared")
-        if table.ndim == 3 and self._shared:
-            self._horizon = None  # the same features and parameters in every period: time-homogeneous
-        table.flags.writeable = False
-        self._phi = table
-        self._n_states, self._n_actions, self._n_features = (int(n) for n in table.shape[-3:])
-        _check.n_cells(self._n_states * self._n_actions * (self._horizon or 1), "phi")
+        self._given_actions = n_actions
+        self._phi = phi
+        self._source = source_of(phi, n_actions, self._horizon)
+        if self._source.periods is not None:
+            if self._horizon not in (None, self._source.periods):
+                raise ValueError(f"horizon: expected {self._source.periods} as in phi's first axis, got {horizon}")
+            self._horizon = self._source.periods
+        elif self._shared and horizon is not None:
+            raise ValueError(
+                "horizon: expected None where phi has no period axis and all periods share their parameters, which "
+                f"makes the class time-homogeneous, got {horizon}; shared=False gives each period its own"
+            )
+        if isinstance(self._source, DenseSource):
+            self._phi = self._source.table
+        self._n_actions, self._n_features = self._source.n_actions, self._source.n_features
+        _check.n_cells((self.n_states or 1) * self._n_actions * (self._horizon or 1), "phi")
         self._prior_a = np.empty((0, self._n_features))
         self._prior_b = np.empty(0)
         self._prior_equality = np.empty(0, dtype=bool)
 
     @property
-    def phi(self) -> NDArray[np.float64]:
-        """The features, as they were given."""
+    def phi(self) -> Any:
+        """The features: an array, sparse rows, or a `FeatureFunction` of vector states."""
         return self._phi
 
     @property
-    def n_states(self) -> int:
-        """The number of states."""
-        return self._n_states
+    def n_states(self) -> int | None:
+        """The number of states; None where they are vectors."""
+        return self._source.n_states
+
+    @property
+    def state_size(self) -> int | None:
+        """The number of components of a state; None where states are indices."""
+        return self._source.state_size
 
     @property
     def n_features(self) -> int:
@@ -55,6 +62,8 @@ class _Linear(Hypothesis):
 
     def eluder_dimension(self) -> int:
         """Eluder dimension: the rank of the features, added up over blocks that share no parameters.
+
+        Where the features are a function of vector states, their number stands for their rank.
 
         Returns
         -------
@@ -69,36 +78,30 @@ class _Linear(Hypothesis):
         """
         fixed = self._prior_a[self._prior_equality]
         known = int(np.linalg.matrix_rank(fixed)) if len(fixed) else 0
-        per_period = self._phi.ndim == 4 and not self._shared
-        blocks = self._phi if per_period else self._phi[np.newaxis]
-        ranks = [
-            np.linalg.matrix_rank(np.vstack([fixed, block.reshape(-1, self._n_features)])) - known for block in blocks
-        ]
-        repeated = 1 if per_period or self._shared or self._horizon is None else self._horizon
-        return int(sum(ranks)) * repeated
+        ranks = self._source.ranks(fixed, self._shared)
+        repeated = 1 if self._source.periods or self._shared or self._horizon is None else self._horizon
+        return sum(rank - known for rank in ranks) * repeated
 
     def _agent_core(self, **options: Any) -> _core.LinearOcp:
         if options["selection"] is _core.Selection.first:
             raise ValueError("selection: expected 'all', 'eluder' or 'window' for a linear class, got 'first'")
+        if self.state_size is not None and options["replay"] is _core.ReplayMode.stationary and self._horizon:
+            raise ValueError(
+                "replay: expected False or True where states are vectors, got 'stationary'; a class without a horizon "
+                "is stationary by itself"
+            )
         _highs.load()
-        # theta in units in which the longest feature has length 1 or so: HiGHS's tolerances are absolute. A power of
-        # two, so that scaling is exact.
-        unit = 2.0 ** np.round(np.log2(max(np.abs(self._phi).max(), np.finfo(float).tiny)))
-        domain = _core.Partition(self._n_states, self._n_actions, self._horizon or 0)
-        features = _core.Features(
-            domain=domain,
-            table=(self._phi / unit).ravel(),
-            n_features=self._n_features,
-            periods=len(self._phi) if self._phi.ndim == 4 else 1,
-            shared=self._shared or self._horizon is None,
-            prior_a=self._prior_a,
-            prior_b=self._prior_b * unit,
-            prior_equality=self._prior_equality.tolist(),
-        )
+        # theta in units in which the longest feature has length 1 or so: HiGHS's tolerances are absolute
+        prior = {
+            "prior_a": self._prior_a,
+            "prior_b": self._prior_b * self._source.unit(),
+            "prior_equality": self._prior_equality.tolist(),
+        }
+        features = self._source.core(self._horizon or 0, self._shared or self._horizon is None, prior)
         return _core.LinearOcp(features=features, **options)
 
     def _arguments(self) -> tuple[Any, ...]:
-        return self._phi, self._horizon, self._shared
+        return self._phi, self._horizon, self._shared, self._given_actions
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._arguments()
@@ -106,16 +109,16 @@ class _Linear(Hypothesis):
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        mine, theirs = self._arguments(), other._arguments()
-        return all(np.array_equal(a, b) for a, b in zip(mine, theirs, strict=True))
+        return self._identity() == other._identity()
 
     def __hash__(self) -> int:
-        return hash((type(self), self._phi.shape, self._phi.tobytes(), self._horizon, self._shared))
+        return hash(self._identity())
+
+    def _identity(self) -> tuple[Any, ...]:
+        return self._source, self._horizon, self._shared
 
     def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}(<phi of shape {self._phi.shape}>, horizon={self._horizon}, shared={self._shared})"
-        )
+        return f"{type(self).__name__}({self._source!r}, horizon={self._horizon}, shared={self._shared})"
 
 
 class LinearFeatures(_Linear):
@@ -123,18 +126,24 @@ class LinearFeatures(_Linear):
 
     Parameters
     ----------
-    phi : array_like of shape (H, S, A, K) or (S, A, K)
-        The K features of each triple (t, x, a), or of each pair (x, a) in every period.
+    phi : array_like of shape (H, S, A, K) or (S, A, K), sparse rows, or FeatureFunction
+        The K features of each triple (t, x, a), or of each pair (x, a) in every period. As SciPy's sparse matrices:
+        one of shape (S * A, K), the actions of a state one after the other, or a list of H of them. A
+        `FeatureFunction` computes them, also for vector states.
     horizon : int, optional
-        With (S, A, K) features: the number of periods, each with parameters of its own. Without it all periods share
-        them and the class is time-homogeneous.
+        Where phi has no period axis: the number of periods, each with parameters of its own. Without it all periods
+        share them and the class is time-homogeneous: the end of the clock is then a truncation.
     shared : bool, default False
-        Whether one theta serves all periods.
+        Whether one theta serves all periods. Where phi has no period axis the class is then time-homogeneous and
+        refuses a horizon.
+    n_actions : int, optional
+        With sparse rows: the number of actions.
 
     Notes
     -----
     Agents with selection="all" hold every constraint that could ever matter: where Q* is not in the class, they grow.
-    selection="eluder" holds at most `eluder_dimension` of them and solves no linear program.
+    selection="eluder" holds at most `eluder_dimension` of them and solves no linear program (with ``bounds`` that have
+    a finite upper end: none as long as a state has at most two undetermined actions).
 
     Linear programs are solved by HiGHS, which a thread cannot enter twice: an agent must not be used from within a
     callback of a highspy model that the same thread is solving. Other highspy models, in any thread and with any
@@ -160,8 +169,10 @@ class LinearFeatures(_Linear):
     array([1])
     """
 
-    def __init__(self, phi: ArrayLike, horizon: int | None = None, shared: bool = False) -> None:
-        super().__init__(phi, horizon, shared)
+    def __init__(
+        self, phi: Any, horizon: int | None = None, shared: bool = False, n_actions: int | None = None
+    ) -> None:
+        super().__init__(phi, horizon, shared, n_actions)
 
 
 class Polytope(_Linear):
@@ -169,14 +180,16 @@ class Polytope(_Linear):
 
     Parameters
     ----------
-    phi : array_like of shape (H, S, A, d) or (S, A, d)
+    phi : array_like of shape (H, S, A, d) or (S, A, d), sparse rows, or FeatureFunction
         The features, as in `LinearFeatures`.
     a_ub, b_ub : array_like of shape (m, d) and (m,)
         Known beforehand: ``a_ub @ theta <= b_ub``. With shared=False it holds for each period's theta.
     horizon : int, optional
-        As in `LinearFeatures`.
+        As in `LinearFeatures`; where phi has no period axis it needs shared=False.
     shared : bool, default True
         Whether one theta serves all periods, so that what is learned in one period tells about the others.
+    n_actions : int, optional
+        As in `LinearFeatures`.
 
     Examples
     --------
@@ -189,9 +202,15 @@ class Polytope(_Linear):
     """
 
     def __init__(
-        self, phi: ArrayLike, a_ub: ArrayLike, b_ub: ArrayLike, horizon: int | None = None, shared: bool = True
+        self,
+        phi: Any,
+        a_ub: ArrayLike,
+        b_ub: ArrayLike,
+        horizon: int | None = None,
+        shared: bool = True,
+        n_actions: int | None = None,
     ) -> None:
-        super().__init__(phi, horizon, shared)
+        super().__init__(phi, horizon, shared, n_actions)
         a = _check.numeric(a_ub, "a_ub", f"numbers of shape (m, {self._n_features})")
         b = _check.numeric(b_ub, "b_ub", "numbers of shape (m,)")
         if a.ndim != 2 or a.shape[1] != self._n_features:
@@ -227,4 +246,7 @@ class Polytope(_Linear):
         return np.asarray(smallest >= self._prior_b - 1e-9 * scale)
 
     def _arguments(self) -> tuple[Any, ...]:
-        return self._phi, self._a_ub, self._b_ub, self._horizon, self._shared
+        return self._phi, self._a_ub, self._b_ub, self._horizon, self._shared, self._given_actions
+
+    def _identity(self) -> tuple[Any, ...]:
+        return *super()._identity(), self._a_ub.shape, self._a_ub.tobytes(), self._b_ub.tobytes()

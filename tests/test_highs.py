@@ -312,14 +312,14 @@ def questions(store):
     yield lambda: store.infimum_of_maximum([0, 1, 2])
 
 
-SOLVING = ["run", "addCol", "addRow", "changeColCost", "changeColBounds", "changeRowBounds", "changeCoeff",
-           "changeObjectiveSense", "getSolution", "getModelStatus"]  # fmt: skip
+SOLVING = ["run", "passModel", "changeColsCost", "changeColBounds", "changeRowBounds", "changeCoeff", "getSolution",
+           "getModelStatus"]  # fmt: skip
 
 
 @pytest.mark.parametrize("fails", [{1}, {3}, range(1, 10**6)], ids=["first", "third", "all"])
 @pytest.mark.parametrize("method", SOLVING)
 def test_an_exception_is_an_error_or_mended_but_no_wrong_value(method, fails, unraised, monkeypatch):
-    if method == "changeObjectiveSense" and fails == {3}:
+    if method == "passModel" and fails == {3}:
         fails = {1}  # called once for each model
     expected = [question() for question in questions(make_store("library"))]
     store = make_store("python")
@@ -342,20 +342,22 @@ def test_an_exception_is_an_error_or_mended_but_no_wrong_value(method, fails, un
 @pytest.mark.parametrize("method", ["addCol", "addRow", "changeRowBounds"])
 def test_a_change_of_the_rows_that_fails_is_made_up_for(method, unraised, monkeypatch):
     """No error either: the next question is put to a new model."""
-    with through("library"):
-        expected = _core.LinearStore(np.eye(3), np.empty((0, 3)), np.empty(0))
-    with through("python"):
-        store = _core.LinearStore(np.eye(3), np.empty((0, 3)), np.empty(0))
-    for one in (expected, store):
-        one.insert(0, 0.0, 1.0)
-        assert one.upper(0) == pytest.approx(1)  # there is a model from now on
-        assert one.lps > 0
+    features = np.array([[1.0, 0, 0], [0, 1, 0], [1, 1, 0], [1, 1, 1]])
+    stores = []
+    for kind in ("library", "python"):
+        with through(kind):
+            stores.append(_core.LinearStore(features, np.empty((0, 3)), np.empty(0)))
+        for i, upper in enumerate((1.0, 2.0, 2.5)):  # more than a box, so that it takes a model
+            stores[-1].insert(i, 0.0, upper)
+        assert stores[-1].upper(2) == pytest.approx(2.5)
+        assert stores[-1].lps > 0
+    expected, store = stores
     with monkeypatch.context() as patch:
         break_method(patch, method, {1})
-        store.insert(1, -2.0, 3.0)
+        store.insert(3, -2.0, 3.0)
     assert unraised == [f"ArithmeticError: {method} is out of order"]
-    expected.insert(1, -2.0, 3.0)
-    for i in range(3):
+    expected.insert(3, -2.0, 3.0)
+    for i in range(4):
         assert (store.lower(i), store.upper(i)) == pytest.approx((expected.lower(i), expected.upper(i)))
     assert store.kept() == expected.kept()
 

@@ -309,6 +309,40 @@ def test_eluder_dimension_is_a_rank(seed):
     assert description.hypothesis().eluder_dimension() == description.eluder_dimension()
 
 
+class BoundedEluderCase:
+    """Eluder selection under an upper bound that the inf-max of undetermined actions can reach."""
+
+    def __init__(self, seed, n_actions):
+        self.rng = rng = random.Random(seed)
+        self.n_states, self.horizon = rng.randint(1, 3), rng.randint(2, 3)
+        shape = (self.n_states, n_actions, rng.randint(1, 3))
+        phi = np.array([rng.randint(-1, 1) for _ in range(int(np.prod(shape)))], dtype=float).reshape(shape)
+        phi[:, -1] = -phi[:, :-1].sum(axis=1)  # some action is worth 0 or more, whatever theta is
+        bounds = rng.choice([(-INFINITY, 0.0), (-1.0, 0.0), (-2.0, 0.5)])
+        self.pair = Pair(Description(phi, self.horizon, False, None), selection="eluder", bounds=bounds)
+        self.next_state, self.reward = random_table(rng, self.n_states, n_actions, self.horizon, number=float)
+
+    def run(self):
+        for _ in range(6):
+            x = self.rng.randrange(self.n_states)
+            for t in range(self.horizon):
+                a = self.pair.act(x)
+                r = self.rng.choice([0.0, self.reward[t][x][a]])
+                x = self.next_state[t][x][a]
+                self.pair.observe(x, r)
+            self.pair.compare()
+
+
+@pytest.mark.parametrize("n_actions", [2, 3])
+def test_eluder_selection_under_an_upper_bound(n_actions):
+    for seed in range(40):
+        case = BoundedEluderCase(seed, n_actions)
+        try:
+            case.run()
+        except AssertionError as error:
+            raise AssertionError("\n  ".join([f"seed {seed}: {error}", *case.pair.trace])) from error
+
+
 # the theorems
 
 
@@ -398,6 +432,15 @@ def test_regret_on_the_chain(n_features, selection):
 def test_regret_on_the_chain_is_linear_in_the_number_of_features():
     """About 45 for each feature: K = 20 takes about 900 episodes in the paper."""
     assert 600 <= chain_regret(20, 2, selection="eluder").mean() <= 1_000
+
+
+@pytest.mark.parametrize("selection", ["all", "eluder"])
+def test_the_chain_needs_no_linear_program(selection):
+    """Its rows never outnumber their directions, and two actions are few enough."""
+    hypothesis = ocp.LinearFeatures(chain_features(np.random.default_rng(0), 20))
+    agent = ocp.OCP(hypothesis, selection=selection)
+    result = ocp.run(agent, ocp.Chain(N_STATES), episodes=1_500, progress=False, keep_agents=True)
+    assert result.agents[0].statistics()["lps"] == 0
 
 
 def test_regret_on_the_chain_with_replay_and_directed_exploration():
@@ -497,6 +540,16 @@ def test_horizon_of_the_features():
     for horizon in (0, -1, 1.5):
         with pytest.raises((TypeError, ValueError), match="horizon"):
             ocp.LinearFeatures(phi[0], horizon=horizon)
+
+
+def test_shared_features_without_periods_have_no_horizon():
+    phi = np.ones((3, 2, 2))
+    with pytest.raises(ValueError, match="horizon"):
+        ocp.LinearFeatures(phi, horizon=5, shared=True)
+    with pytest.raises(ValueError, match="horizon"):
+        ocp.Polytope(phi, np.eye(2), np.ones(2), horizon=5)  # shared by default
+    assert ocp.LinearFeatures(phi, shared=True).horizon is None
+    assert ocp.Polytope(phi, np.eye(2), np.ones(2), horizon=5, shared=False).horizon == 5
 
 
 def test_features_are_copied():

@@ -359,3 +359,55 @@ def test_what_the_prior_excludes_is_dropped():
     assert store.insert(0, 2.0, 3.0) == -1
     assert store.insert(1, 2.0, 3.0) != -1  # touches the box in one point
     assert (store.lower(0), store.upper(0)) == (pytest.approx(1), pytest.approx(1))
+
+
+# rows in independent directions make a box, which needs no linear program
+
+
+def test_a_box_needs_no_program():
+    store = make_store([(1, 0), (1, 2), (3, 4), (-2, 0), (0, 1)])
+    store.insert(0, -1.0, 2.0)
+    store.insert(1, 0.0, INFINITY)
+    store.insert(3, -6.0, 1.0)  # a multiple of the first: theta_0 is in [-0.5, 2]
+    assert (store.lower(0), store.upper(0)) == (pytest.approx(-0.5), pytest.approx(2))
+    assert (store.lower(2), store.upper(2)) == (pytest.approx(-0.5), INFINITY)  # theta_0 + 2 (theta_0 + 2 theta_1)
+    assert (store.lower(4), store.upper(4)) == (pytest.approx(-1), INFINITY)
+    assert store.infimum_of_maximum([4, 3]) == pytest.approx(-1)  # theta = (2, -1) makes it -1 and -4
+    assert store.lps == 0
+    store.insert(4, -INFINITY, 5.0)  # a third row in two dimensions
+    assert store.upper(2) == pytest.approx(26)
+    assert store.lps > 0
+
+
+def test_two_functions_of_a_box_need_no_program():
+    store = make_store([(1, 0), (0, 1), (1, 1), (-1, 1), (-1, -1)])
+    store.insert(0, 0.0, INFINITY)
+    store.insert(1, 1.0, 3.0)
+    assert store.infimum_of_maximum([2, 3]) == pytest.approx(1)  # theta = (0, 1)
+    assert store.infimum_of_maximum([2, 4]) == pytest.approx(1)
+    assert store.infimum_of_maximum([3, 4]) == -INFINITY
+    assert store.lps == 0
+    assert store.infimum_of_maximum([2, 3, 4]) == pytest.approx(1)
+    assert store.lps == 1
+
+
+@pytest.mark.parametrize("last", [1e-3, 1e-5, 1e-7, 1e-8])
+def test_nearly_dependent_rows(last):
+    """Directions closer and closer to each other; HiGHS is asked where the box would be too thin to trust."""
+    store = make_store([(1, 0), (1, last), (0, last)])
+    store.insert(0, 0.0, 1.0)
+    store.insert(1, 2.0, 4.0)
+    assert (store.lower(2), store.upper(2)) == (pytest.approx(1), pytest.approx(4))
+    assert (store.lps == 0) == (last > 1e-6)
+
+
+def test_a_box_that_loses_a_row_grows_again():
+    store = make_store([(1, 0), (0, 1), (1, 1)])
+    wide, narrow, other = store.insert(0, -4.0, 4.0), store.insert(0, -1.0, 1.0), store.insert(1, 0.0, 2.0)
+    assert (store.lower(2), store.upper(2)) == (pytest.approx(-1), pytest.approx(3))
+    assert store.erase(narrow)
+    assert (store.lower(2), store.upper(2)) == (pytest.approx(-4), pytest.approx(6))
+    assert store.erase(wide)
+    assert (store.lower(2), store.upper(2)) == (-INFINITY, INFINITY)
+    assert store.erase(other)
+    assert store.lps == 0

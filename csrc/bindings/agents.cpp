@@ -19,11 +19,25 @@ std::int64_t checked_layer(const Agent& agent, py::handle period) {
     return 0;
 }
 
+// The point of a Python state in a layer.
 template <class Agent>
-std::int64_t checked_cell(const Agent& agent, py::handle state, py::handle action, py::handle period) {
+std::int64_t point_of(Agent& agent, py::handle state, std::int64_t layer, const char* name) {
     const ocp::Partition& partition = agent.known().partition();
-    const std::int64_t point = checked_point(partition, state, "state");
-    return partition.cell(checked_layer(agent, period), point, checked_index(action, partition.n_actions(), "action"));
+    if (!partition.open()) return checked_point(partition, state, name);
+    const VectorState vector(state, partition.vector_size(), name);
+    const std::int64_t point = agent.locate(vector.data(), layer);
+    if (point == ocp::Partition::nowhere) {
+        throw py::value_error(std::string(name) + ": expected numbers, got NaN among them");
+    }
+    return point;
+}
+
+template <class Agent>
+std::int64_t checked_cell(Agent& agent, py::handle state, py::handle action, py::handle period) {
+    const ocp::Partition& partition = agent.known().partition();
+    const std::int64_t layer = checked_layer(agent, period);
+    const std::int64_t number = checked_index(action, partition.n_actions(), "action");
+    return partition.cell(layer, point_of(agent, state, layer, "state"), number);
 }
 
 template <class Agent>
@@ -32,15 +46,15 @@ std::int64_t act(Agent& agent, py::handle state, const py::capsule& bitgen) {
         throw std::runtime_error("act: called twice in period " + std::to_string(agent.period()) +
                                  " without observe(); an agent serves one loop (and one thread) at a time");
     }
-    return agent.act(checked_point(agent.known().partition(), state, "state"), bitgen_of(bitgen));
+    const std::int64_t layer = agent.known().partition().layer(agent.period());
+    return agent.act(point_of(agent, state, layer, "state"), bitgen_of(bitgen));
 }
 
 template <class Agent>
-std::int64_t greedy(const Agent& agent, py::handle state, py::handle period) {
-    const std::int64_t point = checked_point(agent.known().partition(), state, "state");
-    if (period.is_none()) return agent.greedy(point, agent.period());
-    checked_layer(agent, period);
-    return agent.greedy(point, period.cast<std::int64_t>());
+std::int64_t greedy(Agent& agent, py::handle state, py::handle period) {
+    const std::int64_t layer = period.is_none() ? agent.known().partition().layer(agent.period())
+                                                : checked_layer(agent, period);
+    return agent.greedy(point_of(agent, state, layer, "state"), layer);
 }
 
 template <class Agent>
@@ -51,12 +65,13 @@ bool observe(Agent& agent, py::handle next_state, double reward, bool terminated
     }
     const int ending = terminated ? OCP_TERMINATED : truncated ? OCP_TRUNCATED : OCP_CONTINUES;
     // after a terminal transition the next state has no value: whatever it is, it is not looked at
-    const std::int64_t point = terminated ? 0 : checked_point(agent.known().partition(), next_state, "next_state");
+    const std::int64_t next_layer = agent.known().partition().layer(agent.period() + 1);
+    const std::int64_t point = terminated ? 0 : point_of(agent, next_state, next_layer, "next_state");
     return agent.observe(point, reward, ending);
 }
 
 template <class Agent>
-double lower(const Agent& agent, py::handle state, py::handle action, py::handle period) {
+double lower(Agent& agent, py::handle state, py::handle action, py::handle period) {
     if (!agent.known().knows_lower()) {
         throw py::value_error("lower: not tracked; make the hypothesis class with lower=\"exact\"");
     }
@@ -70,6 +85,7 @@ void add_statistics(py::dict& result, const ocp::Linear& known) {
     result["pivots"] = lp.pivots;
     result["cold_lps"] = lp.cold;
     result["skipped_lps"] = lp.answered;
+    result["states"] = known.n_states();
 }
 
 template <class Agent>
@@ -98,14 +114,14 @@ py::class_<Agent> bind_agent(py::module_& m, const char* name) {
         .def("begin_episode", &Agent::begin_episode)
         .def(
             "upper",
-            [](const Agent& agent, py::handle state, py::handle action, py::handle period) {
+            [](Agent& agent, py::handle state, py::handle action, py::handle period) {
                 return agent.known().upper(checked_cell(agent, state, action, period));
             },
             py::arg("state"), py::arg("action"), py::arg("period"))
         .def("lower", &lower<Agent>, py::arg("state"), py::arg("action"), py::arg("period"))
         .def(
             "determined",
-            [](const Agent& agent, py::handle state, py::handle action, py::handle period) {
+            [](Agent& agent, py::handle state, py::handle action, py::handle period) {
                 return agent.known().determined(checked_cell(agent, state, action, period));
             },
             py::arg("state"), py::arg("action"), py::arg("period"))
@@ -121,22 +137,26 @@ void bind_agents(py::module_& m) {
     bind_agent<AggregationOcp>(m, "AggregationOcp")
         .def(py::init([](std::shared_ptr<ocp::Partition> partition, bool track_lower, ocp::Selection selection,
                          std::int64_t window, std::vector<double> lower, std::vector<double> upper, ocp::Ties ties,
-                         ocp::ReplayMode replay, bool immediate, double discount, std::int64_t replay_sweeps) {
+                         ocp::ReplayMode replay, bool immediate, double discount, std::int64_t replay_sweeps,
+                         std::int64_t replay_capacity) {
                  ocp::Cells cells(std::move(partition), selection, window, {std::move(lower), std::move(upper)},
                                   track_lower);
-                 return AggregationOcp(std::move(cells), {ties, replay, immediate, discount, replay_sweeps});
+                 return AggregationOcp(std::move(cells), {ties, replay, immediate, discount, replay_sweeps, replay_capacity});
              }),
              py::arg("partition"), py::arg("track_lower"), py::arg("selection"), py::arg("window"), py::arg("lower"),
              py::arg("upper"), py::arg("ties"), py::arg("replay"), py::arg("immediate"), py::arg("discount"),
-             py::arg("replay_sweeps"));
+             py::arg("replay_sweeps"),
+             py::arg("replay_capacity"));
     bind_agent<LinearOcp>(m, "LinearOcp")
         .def(py::init([](std::shared_ptr<ocp::Features> features, ocp::Selection selection, std::int64_t window,
                          std::vector<double> lower, std::vector<double> upper, ocp::Ties ties, ocp::ReplayMode replay,
-                         bool immediate, double discount, std::int64_t replay_sweeps) {
+                         bool immediate, double discount, std::int64_t replay_sweeps,
+                         std::int64_t replay_capacity) {
                  ocp::Linear known(std::move(features), selection, window, std::move(lower), std::move(upper),
                                    loaded_highs(), {});
-                 return LinearOcp(std::move(known), {ties, replay, immediate, discount, replay_sweeps});
+                 return LinearOcp(std::move(known), {ties, replay, immediate, discount, replay_sweeps, replay_capacity});
              }),
              py::arg("features"), py::arg("selection"), py::arg("window"), py::arg("lower"), py::arg("upper"),
-             py::arg("ties"), py::arg("replay"), py::arg("immediate"), py::arg("discount"), py::arg("replay_sweeps"));
+             py::arg("ties"), py::arg("replay"), py::arg("immediate"), py::arg("discount"), py::arg("replay_sweeps"),
+             py::arg("replay_capacity"));
 }

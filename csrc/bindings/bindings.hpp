@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "ocpfast/hypothesis/partition.hpp"
 #include "ocpfast/lp/highs_api.hpp"
@@ -26,7 +27,18 @@ void bind_running(py::module_& m);
 // An integer argument in 0..size-1; TypeError or ValueError that names it otherwise.
 std::int64_t checked_index(py::handle value, std::int64_t size, const char* name);
 
-// The point of a Python state; TypeError or ValueError that names the argument otherwise.
+// The numbers of a Python state that is a vector; ValueError that names the argument otherwise.
+class VectorState {
+public:
+    VectorState(py::handle state, std::int64_t size, const char* name);
+    const double* data() const { return large_.empty() ? usual_ : large_.data(); }
+
+private:
+    double usual_[8];  // larger states go through the heap
+    std::vector<double> large_;
+};
+
+// The point of a Python state where the domain is not open; TypeError or ValueError that names the argument otherwise.
 std::int64_t checked_point(const ocp::Partition& partition, py::handle state, const char* name);
 
 // HiGHS, once load_highs or use_highspy was called from Python; else NULL.

@@ -3,7 +3,7 @@
 // A model is a highspy.Highs object. Whoever calls may or may not hold the GIL (the runner has released it), so every
 // function takes it; highspy releases it while it solves.
 #include <algorithm>
-#include <string>
+#include <numeric>
 #include <vector>
 
 #include "bindings.hpp"
@@ -85,6 +85,35 @@ HighsInt set_string(void* highs, const char* option, const char* value) {
     return call(highs, "setOptionValue", option, value);
 }
 
+HighsInt pass_lp(void* highs, HighsInt n_columns, HighsInt n_rows, HighsInt n_entries, HighsInt format, HighsInt sense,
+                 double offset, const double* cost, const double* column_lower, const double* column_upper,
+                 const double* row_lower, const double* row_upper, const HighsInt* start, const HighsInt* index,
+                 const double* value) {
+    return with_python("passModel", [&] {
+        const auto highspy = py::module_::import("highspy");
+        py::object lp = highspy.attr("HighsLp")();
+        lp.attr("num_col_") = n_columns;
+        lp.attr("num_row_") = n_rows;
+        lp.attr("sense_") = highspy.attr("ObjSense")(sense);
+        lp.attr("offset_") = offset;
+        lp.attr("col_cost_") = array(n_columns, cost);
+        lp.attr("col_lower_") = array(n_columns, column_lower);
+        lp.attr("col_upper_") = array(n_columns, column_upper);
+        lp.attr("row_lower_") = array(n_rows, row_lower);
+        lp.attr("row_upper_") = array(n_rows, row_upper);
+        py::object matrix = lp.attr("a_matrix_");
+        const auto kind = highspy.attr("MatrixFormat")(format);
+        const bool by_columns = kind.equal(highspy.attr("MatrixFormat").attr("kColwise"));
+        std::vector<HighsInt> starts(start, start + (by_columns ? n_columns : n_rows));
+        starts.push_back(n_entries);  // which the C function takes as an argument
+        matrix.attr("format_") = kind;
+        matrix.attr("start_") = array(static_cast<HighsInt>(starts.size()), starts.data());
+        matrix.attr("index_") = array(n_entries, index);
+        matrix.attr("value_") = array(n_entries, value);
+        return number(model(highs).attr("passModel")(lp));
+    });
+}
+
 HighsInt add_column(void* highs, double cost, double lower, double upper, HighsInt n, const HighsInt* index,
                     const double* value) {
     return with_python("addCol", [&] {
@@ -97,8 +126,13 @@ HighsInt add_row(void* highs, double lower, double upper, HighsInt n, const High
     });
 }
 
-HighsInt change_cost(void* highs, HighsInt column, double cost) {
-    return call(highs, "changeColCost", column, cost);
+HighsInt change_costs(void* highs, HighsInt first_column, HighsInt last_column, const double* cost) {
+    return with_python("changeColsCost", [&] {
+        const HighsInt n = last_column - first_column + 1;
+        py::array_t<HighsInt> columns(n);
+        std::iota(columns.mutable_data(), columns.mutable_data() + n, first_column);
+        return number(model(highs).attr("changeColsCost")(n, columns, array(n, cost)));
+    });
 }
 HighsInt change_column_bounds(void* highs, HighsInt column, double lower, double upper) {
     return call(highs, "changeColBounds", column, lower, upper);
@@ -108,12 +142,6 @@ HighsInt change_row_bounds(void* highs, HighsInt row, double lower, double upper
 }
 HighsInt change_coefficient(void* highs, HighsInt row, HighsInt column, double value) {
     return call(highs, "changeCoeff", row, column, value);
-}
-HighsInt change_sense(void* highs, HighsInt sense) {
-    return with_python("changeObjectiveSense", [&] {
-        const py::object senses = py::module_::import("highspy").attr("ObjSense");
-        return number(model(highs).attr("changeObjectiveSense")(senses(sense)));
-    });
 }
 
 HighsInt run(void* highs) {
@@ -168,13 +196,13 @@ const ocp::HighsApi& python_highs() {
         table.set_int = set_int;
         table.set_double = set_double;
         table.set_string = set_string;
+        table.pass_lp = pass_lp;
         table.add_column = add_column;
         table.add_row = add_row;
-        table.change_cost = change_cost;
+        table.change_costs = change_costs;
         table.change_column_bounds = change_column_bounds;
         table.change_row_bounds = change_row_bounds;
         table.change_coefficient = change_coefficient;
-        table.change_sense = change_sense;
         table.run = run;
         table.clear_solver = clear_solver;
         table.model_status = model_status;

@@ -2,6 +2,7 @@
 #include "bindings.hpp"
 
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -34,11 +35,12 @@ py::array_t<std::int64_t> labels(const ocp::Grid& grid, const Doubles& states) {
 std::shared_ptr<ocp::Partition> make_partition(std::int64_t n_points, std::int64_t n_actions, std::int64_t horizon,
                                                const std::optional<Indices>& points,
                                                const std::optional<Indices>& cells, std::int64_t n_cells,
-                                               const std::optional<ocp::Grid>& grid) {
+                                               const std::optional<ocp::Grid>& grid, std::int64_t vector_size) {
     auto partition = std::make_shared<ocp::Partition>(n_points, n_actions, horizon);
     if (points) partition->set_points({points->data(), points->data() + points->size()});
     if (cells) partition->set_cells({cells->data(), cells->data() + cells->size()}, n_cells);
     if (grid) partition->set_grid(*grid);
+    if (vector_size > 0) partition->set_open(vector_size);
     return partition;
 }
 
@@ -76,22 +78,22 @@ std::int64_t checked_index(py::handle value, std::int64_t size, const char* name
     return index;
 }
 
+VectorState::VectorState(py::handle state, std::int64_t size, const char* name) {
+    double* values = usual_;
+    if (size > static_cast<std::int64_t>(std::size(usual_))) {
+        large_.resize(static_cast<std::size_t>(size));
+        values = large_.data();
+    }
+    if (!read_vector(state, size, values)) {
+        throw py::value_error(std::string(name) + ": expected " + std::to_string(size) + " numbers, got " +
+                              shown(state));
+    }
+}
+
 std::int64_t checked_point(const ocp::Partition& partition, py::handle state, const char* name) {
     const ocp::Grid* grid = partition.grid();
     if (grid == nullptr) return partition.point_of_state(checked_index(state, partition.n_states(), name));
-    constexpr std::int64_t usual = 8;  // larger states go through the heap
-    double buffer[usual];
-    std::vector<double> large;
-    double* values = buffer;
-    if (grid->dimension() > usual) {
-        large.resize(static_cast<std::size_t>(grid->dimension()));
-        values = large.data();
-    }
-    if (!read_vector(state, grid->dimension(), values)) {
-        throw py::value_error(std::string(name) + ": expected " + std::to_string(grid->dimension()) + " numbers, got " +
-                              shown(state));
-    }
-    const std::int64_t point = grid->label(values);
+    const std::int64_t point = grid->label(VectorState(state, grid->dimension(), name).data());
     if (point == ocp::Grid::no_label) {
         throw py::value_error(std::string(name) + ": NaN in " + shown(state) +
                               ", but the grid has no extra label for it (Grid(edges, extra=1) gives it one)");
@@ -114,7 +116,7 @@ void bind_hypothesis(py::module_& m) {
     py::class_<ocp::Partition, std::shared_ptr<ocp::Partition>>(m, "Partition")
         .def(py::init(&make_partition), py::arg("n_points"), py::arg("n_actions"), py::arg("horizon"),
              py::arg("points") = py::none(), py::arg("cells") = py::none(), py::arg("n_cells") = 0,
-             py::arg("grid") = py::none())
+             py::arg("grid") = py::none(), py::arg("vector_size") = 0)
         .def_property_readonly("n_points", &ocp::Partition::n_points)
         .def_property_readonly("n_cells", &ocp::Partition::n_cells);
 }

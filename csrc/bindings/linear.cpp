@@ -1,9 +1,12 @@
 // Features, HiGHS, and LinearStore: ConstraintStore over a block of a linear class.
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -43,13 +46,73 @@ std::vector<ocp::PriorRow> prior_rows(const Doubles& a, const Doubles& b, const 
     return rows;
 }
 
-std::shared_ptr<ocp::Features> make_features(std::shared_ptr<ocp::Partition> domain, const Doubles& table,
-                                             std::int64_t n_features, std::int64_t periods, bool shared,
+using Shape = std::shared_ptr<ocp::Partition>;
+
+std::shared_ptr<ocp::Features> dense_features(Shape domain, const Doubles& table, std::int64_t n_features, bool shared,
+                                              const Doubles& prior_a, const Doubles& prior_b,
+                                              const std::vector<bool>& prior_equality) {
+    auto rows = std::make_shared<ocp::DenseRows>(std::vector<double>(table.data(), table.data() + table.size()),
+                                                 static_cast<std::size_t>(n_features));
+    return std::make_shared<ocp::Features>(std::move(domain), std::move(rows), n_features, shared,
+                                           prior_rows(prior_a, prior_b, prior_equality));
+}
+
+std::shared_ptr<ocp::Features> sparse_features(Shape domain, const std::vector<std::int64_t>& start,
+                                               const std::vector<std::int32_t>& column,
+                                               const std::vector<double>& value, std::int64_t n_features, bool shared,
+                                               const Doubles& prior_a, const Doubles& prior_b,
+                                               const std::vector<bool>& prior_equality) {
+    auto rows = std::make_shared<ocp::SparseRows>(start, column, value, static_cast<std::size_t>(n_features));
+    return std::make_shared<ocp::Features>(std::move(domain), std::move(rows), n_features, shared,
+                                           prior_rows(prior_a, prior_b, prior_equality));
+}
+
+// A Python function of vector states behind the C signature. What it raises goes through the kernels as it is: they
+// have evaluated nothing else yet.
+struct PythonFunction {
+    py::object function;
+    py::ssize_t state_size, n_features;
+
+    static int evaluate(std::int64_t period, const void* state, std::int64_t action, double* features,
+                        void* user_data) {
+        const py::gil_scoped_acquire gil;
+        const auto& self = *static_cast<const PythonFunction*>(user_data);
+        const py::array_t<double> vector(self.state_size, static_cast<const double*>(state));
+        const Doubles values = self.function(vector, action, period);
+        std::copy(values.data(), values.data() + self.n_features, features);
+        return 0;
+    }
+};
+
+// address 0: `function` is called with (state, action, period); else it is only kept alive.
+std::shared_ptr<ocp::Features> open_features(Shape domain, std::uintptr_t address, std::uintptr_t user_data,
+                                             py::object function, double unit, std::int64_t n_features, bool shared,
                                              const Doubles& prior_a, const Doubles& prior_b,
                                              const std::vector<bool>& prior_equality) {
-    return std::make_shared<ocp::Features>(std::move(domain),
-                                           std::vector<double>(table.data(), table.data() + table.size()), n_features,
-                                           periods, shared, prior_rows(prior_a, prior_b, prior_equality));
+    const auto state_size = static_cast<py::ssize_t>(domain->vector_size());
+    std::shared_ptr<PythonFunction> kept(
+        new PythonFunction{std::move(function), state_size, static_cast<py::ssize_t>(n_features)},
+        [](const PythonFunction* one) {
+            const py::gil_scoped_acquire gil;
+            delete one;
+        });
+    ocp::FeatureSource source{&PythonFunction::evaluate, kept, unit};
+    if (address != 0) {
+        source.function = reinterpret_cast<ocp_feature_function>(address);
+        source.user_data = std::shared_ptr<void>(kept, reinterpret_cast<void*>(user_data));
+    }
+    return std::make_shared<ocp::Features>(std::move(domain), std::move(source), n_features, shared,
+                                           prior_rows(prior_a, prior_b, prior_equality));
+}
+
+// Address, user data and signature in the capsule of a scipy.LowLevelCallable.
+std::tuple<std::uintptr_t, std::uintptr_t, std::string> unpack_callable(const py::capsule& capsule) {
+    const char* signature = capsule.name();
+    void* pointer = PyCapsule_GetPointer(capsule.ptr(), signature);
+    if (pointer == nullptr) throw py::error_already_set();
+    return {reinterpret_cast<std::uintptr_t>(pointer),
+            reinterpret_cast<std::uintptr_t>(PyCapsule_GetContext(capsule.ptr())),
+            signature == nullptr ? "" : signature};
 }
 
 using LinearStore = ocp::ConstraintStore<ocp::LinearBlock>;
@@ -58,8 +121,8 @@ using LinearStore = ocp::ConstraintStore<ocp::LinearBlock>;
 LinearStore make_store(const Doubles& table, const Doubles& prior_a, const Doubles& prior_b,
                        const std::vector<bool>& prior_equality, ocp::Selection selection, std::int64_t window) {
     const std::int64_t n = table.shape(0);
-    auto features = make_features(std::make_shared<ocp::Partition>(n, 1, 0), table, table.shape(1), 1, true, prior_a,
-                                  prior_b, prior_equality);
+    auto features = dense_features(std::make_shared<ocp::Partition>(n, 1, 0), table, table.shape(1), true, prior_a,
+                                   prior_b, prior_equality);
     // room for every feature in infimum_of_maximum
     return LinearStore(ocp::LinearBlock(std::move(features), 0, loaded_highs(), {}, n),
                        window > 0 ? ocp::Selection::window : selection, window);
@@ -76,8 +139,15 @@ void bind_linear(py::module_& m) {
     m.def("use_highspy", &use_highspy);
     m.def("highs_in_use", [] { return highs_source; });
     py::class_<ocp::Features, std::shared_ptr<ocp::Features>>(m, "Features")
-        .def(py::init(&make_features), py::arg("domain"), py::arg("table"), py::arg("n_features"), py::arg("periods"),
-             py::arg("shared"), py::arg("prior_a"), py::arg("prior_b"), py::arg("prior_equality"));
+        .def(py::init(&dense_features), py::kw_only(), py::arg("domain"), py::arg("table"), py::arg("n_features"),
+             py::arg("shared"), py::arg("prior_a"), py::arg("prior_b"), py::arg("prior_equality"))
+        .def(py::init(&sparse_features), py::kw_only(), py::arg("domain"), py::arg("start"), py::arg("column"),
+             py::arg("value"), py::arg("n_features"), py::arg("shared"), py::arg("prior_a"), py::arg("prior_b"),
+             py::arg("prior_equality"))
+        .def(py::init(&open_features), py::kw_only(), py::arg("domain"), py::arg("address"), py::arg("user_data"),
+             py::arg("function"), py::arg("unit"), py::arg("n_features"), py::arg("shared"), py::arg("prior_a"),
+             py::arg("prior_b"), py::arg("prior_equality"));
+    m.def("unpack_callable", &unpack_callable, py::arg("capsule"));
     bind_common(py::class_<LinearStore>(m, "LinearStore"))
         .def(py::init(&make_store), py::arg("features"), py::arg("prior_a"), py::arg("prior_b"),
              py::arg("prior_equality") = std::vector<bool>(), py::arg("selection") = ocp::Selection::all,

@@ -65,7 +65,6 @@ Outcome simulate(Agent& agent, const ocp_system& system, std::int64_t episodes, 
                  ocp_bitgen* agent_bitgen, double* rewards, double* optimal, Control& control) {
     const Instance instance(system);
     if (system.clone != nullptr && instance.get() == nullptr) return {Outcome::Kind::no_memory};
-    const auto& partition = agent.known().partition();
     const bool vector_state = system.state_kind == OCP_STATE_VECTOR;
     // eight bytes a component for both kinds of state
     std::vector<double> memory(vector_state ? static_cast<std::size_t>(system.state_size) : 1);
@@ -76,7 +75,7 @@ Outcome simulate(Agent& agent, const ocp_system& system, std::int64_t episodes, 
             const std::int64_t index = *static_cast<const std::int64_t*>(state);
             if (index < 0 || index >= system.state_size) return -1;
         }
-        return partition.locate(state);
+        return agent.locate(state);
     };
 
     for (std::int64_t episode = 0; episode < episodes; ++episode) {

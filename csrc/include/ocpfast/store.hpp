@@ -118,8 +118,9 @@ private:
     }
 
     void renew(std::size_t position, const Constraint& newer) {
-        upper_of_.erase(entries_[position].constraint.sequence);
-        upper_of_.emplace(newer.sequence, newer.upper);
+        auto node = upper_of_.extract(entries_[position].constraint.sequence);  // U stays, and no memory moves
+        node.key() = newer.sequence;
+        upper_of_.insert(std::move(node));
         const auto front = entries_.begin() + static_cast<Difference>(position_of(newer));
         const auto here = entries_.begin() + static_cast<Difference>(position);
         here->constraint.sequence = newer.sequence;

@@ -24,6 +24,11 @@ public:
           homogeneous_(known.partition().homogeneous()),
           seen_(static_cast<std::size_t>(known.partition().n_points()), 0) {}
 
+    // Open domains: a point more.
+    void add_point(std::int64_t point) {
+        if (seen_.size() <= static_cast<std::size_t>(point)) seen_.resize(static_cast<std::size_t>(point) + 1, 0);
+    }
+
     // The way found rests on what is known, visited and stored: call this when any of them changes, when an
     // episode begins and when an action was chosen otherwise.
     void forget() {

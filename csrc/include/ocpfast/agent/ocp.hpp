@@ -5,6 +5,7 @@
 // agent as points of its partition. Arguments are trusted: the caller has checked them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -32,6 +33,7 @@ struct OcpOptions {
     bool immediate = false;  // update="period": a constraint joins at once, not when the episode ends
     double discount = 1;     // gamma
     std::int64_t replay_sweeps = 36'000;
+    std::int64_t replay_capacity = 10'000;  // transitions, where the domain is open
 };
 
 template <class Class>
@@ -60,6 +62,18 @@ public:
     }
 
     // ---- one step at a time --------------------------------------------------------------------------------
+
+    // The point of the state that act, or observe, comes next with; Partition::nowhere where it has none.
+    std::int64_t locate(const void* state) {
+        return locate(state, horizon_ == 0 ? 0 : period_ + static_cast<std::int64_t>(waiting_));
+    }
+    // The point of a state in some layer.
+    std::int64_t locate(const void* state, std::int64_t layer) {
+        if constexpr (Class::may_be_open) {
+            if (known_.partition().open()) return locate_in_open_domain(static_cast<const double*>(state), layer);
+        }
+        return known_.partition().locate(state);
+    }
 
     std::int64_t act(std::int64_t point, ocp_bitgen* bitgen) {
         look_at(point);
@@ -244,8 +258,42 @@ private:
         known_.commit(changed_here);
         known_.end_episode(changed_here);
         if (replays_ && !options_.immediate) replay_.propagate(known_, transitions_);
+        if constexpr (Class::may_be_open) {
+            // now, when no edge waits to be recomputed; what a forgotten edge said last stays known
+            if (stores_transitions_ && known_.partition().open()) {
+                transitions_.trim(options_.replay_capacity, [this](std::int64_t edge) { known_.release(edge); });
+            }
+        }
         ++n_episodes_;
         start_over();
+    }
+
+    std::int64_t locate_in_open_domain(const double* state, std::int64_t layer) {
+        if (layer >= known_.partition().n_layers()) return 0;  // after the last period nothing has a value
+        if (known_.crowded(layer)) collect();
+        return known_.locate(state, layer, [this](std::int64_t point) {
+            if (options_.ties == Ties::least_visited) {
+                const auto end = static_cast<std::size_t>((point + 1) * n_actions_);
+                if (visits_.size() < end) visits_.resize(end);
+                std::fill(visits_.begin() + point * n_actions_, visits_.begin() + static_cast<std::int64_t>(end), 0);
+            }
+            if (stores_transitions_) transitions_.add_point(point);
+            if (replays_) replay_.add_point(point);
+            directed_.add_point(point);
+        });
+    }
+
+    // Forgets the points of an open domain that nothing refers to.
+    void collect() {
+        known_.collect([this](auto&& hold) {
+            hold(point_);
+            hold(known_at_);
+            transitions_.for_each_edge([&](const Transitions::Edge& edge) {
+                hold(edge.point);
+                hold(edge.next);
+            });
+            replay_.for_each_waiting(hold);
+        });
     }
 
     void start_over() {

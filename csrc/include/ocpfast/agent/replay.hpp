@@ -42,6 +42,23 @@ public:
         fresh_.resize(dirty_.size());
     }
 
+    // Open domains: a point that nothing leads to yet, whose value will be looked up when something does.
+    void add_point(std::int64_t point) {
+        const std::size_t n = static_cast<std::size_t>(point) + 1;
+        if (mark_.size() < n) {
+            mark_.resize(n);
+            value_.resize(n);
+        }
+        mark_[n - 1] = Mark::outdated;
+    }
+    // The points that wait to be looked at.
+    template <class Visit>
+    void for_each_waiting(Visit&& visit) const {
+        for (const auto& points : dirty_) {
+            for (const std::int64_t point : points) visit(point);
+        }
+    }
+
     // What is known of `index` changed: the points it belongs to must be looked at again.
     void touch(const Class& known, std::int64_t index) {
         known.for_each_affected(index, [&](std::int64_t layer, std::int64_t point) {

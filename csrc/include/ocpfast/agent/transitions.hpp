@@ -2,11 +2,13 @@
 //
 // One edge for each (layer, point, action, next point). For aggregation it has the smallest reward seen: a larger one
 // could only give a weaker upper end, and memory is bounded by the partition, whatever the number of episodes. Other
-// classes keep an edge for each reward, as a larger one also says something of L.
+// classes keep an edge for each reward, as a larger one also says something of L. Where the domain is open, points come
+// and go and only the newest edges are kept.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <utility>
 #include <vector>
 
@@ -34,6 +36,32 @@ public:
           outgoing_(static_cast<std::size_t>(n_layers * n_points * n_actions), -1),
           incoming_(static_cast<std::size_t>(n_layers * n_points), -1) {}
 
+    // Open domains: a point that has no edges yet.
+    void add_point(std::int64_t point) {
+        const auto n = at(point) + 1;
+        if (incoming_.size() >= n) return;
+        incoming_.resize(n, -1);
+        outgoing_.resize(n * at(n_actions_), -1);
+    }
+
+    // Forgets the oldest edges beyond `capacity`; calls forgotten(number) before each goes.
+    template <class Forgotten>
+    void trim(std::int64_t capacity, Forgotten&& forgotten) {
+        for (; size() > capacity; oldest_.pop_front()) {
+            const std::int32_t number = oldest_.front();
+            forgotten(number);
+            const Edge& edge = edges_[at(number)];
+            unlink(outgoing_[action_slot(0, edge.point, edge.action)], number, &Edge::following_outgoing);
+            if (edge.next != terminal) unlink(incoming_[slot(0, edge.next)], number, &Edge::following_incoming);
+            free_.push_back(number);
+        }
+    }
+
+    template <class Visit>
+    void for_each_edge(Visit&& visit) const {
+        for (const std::int32_t number : oldest_) visit(edges_[at(number)]);
+    }
+
     // Returns the edge's number, and whether the edge is new or has a smaller reward than before.
     std::pair<std::int64_t, bool> record(std::int64_t layer, std::int64_t point, std::int64_t action, std::int64_t next,
                                          double reward) {
@@ -51,19 +79,20 @@ public:
             if (smaller) edge.reward = reward;
             return {e, smaller};
         }
-        const auto number = static_cast<std::int32_t>(edges_.size());
-        edges_.push_back({static_cast<std::int32_t>(point), static_cast<std::int32_t>(action),
-                          static_cast<std::int32_t>(next), head, -1, reward});
+        const std::int32_t number = place();
+        Edge& edge = edges_[at(number)];
+        edge = {static_cast<std::int32_t>(point), static_cast<std::int32_t>(action), static_cast<std::int32_t>(next),
+                head, -1, reward};
         head = number;
         if (next != terminal) {
             std::int32_t& incoming = incoming_[slot(layer, next)];
-            edges_.back().following_incoming = incoming;
+            edge.following_incoming = incoming;
             incoming = number;
         }
         return {number, true};
     }
 
-    std::int64_t size() const { return static_cast<std::int64_t>(edges_.size()); }
+    std::int64_t size() const { return static_cast<std::int64_t>(edges_.size() - free_.size()); }
     const Edge& edge(std::int64_t number) const { return edges_[at(number)]; }
 
     // Edges of (layer, point, action): for (e = first_outgoing(...); e >= 0; e = edge(e).following_outgoing)
@@ -74,6 +103,24 @@ public:
     std::int64_t first_incoming(std::int64_t layer, std::int64_t next) const { return incoming_[slot(layer, next)]; }
 
 private:
+    std::int32_t place() {
+        std::int32_t number = static_cast<std::int32_t>(edges_.size());
+        if (free_.empty()) {
+            edges_.emplace_back();
+        } else {
+            number = free_.back();
+            free_.pop_back();
+        }
+        if (n_points_ == 0) oldest_.push_back(number);
+        return number;
+    }
+
+    void unlink(std::int32_t& head, std::int32_t number, std::int32_t Edge::*following) {
+        std::int32_t* link = &head;
+        while (*link != number) link = &(edges_[at(*link)].*following);
+        *link = edges_[at(number)].*following;
+    }
+
     static std::size_t at(std::int64_t number) { return static_cast<std::size_t>(number); }
     std::size_t action_slot(std::int64_t layer, std::int64_t point, std::int64_t action) const {
         return slot(layer, point) * at(n_actions_) + at(action);
@@ -86,6 +133,8 @@ private:
     std::int64_t n_layers_ = 1, n_points_ = 0, n_actions_ = 0;
     std::vector<Edge> edges_;
     std::vector<std::int32_t> outgoing_, incoming_;
+    std::deque<std::int32_t> oldest_;  // open domains: the edges in the order in which they came
+    std::vector<std::int32_t> free_;   // numbers without an edge
 };
 
 }  // namespace ocp

@@ -8,12 +8,19 @@
 
 namespace ocp {
 
+// Four sums side by side: each addition would otherwise wait for the one before it.
 inline double dot(const double* a, const double* b, std::size_t n) {
-    double sum = 0;
-    for (std::size_t i = 0; i < n; ++i) sum += a[i] * b[i];
-    return sum;
+    double sums[4] = {0, 0, 0, 0};
+    std::size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        for (std::size_t k = 0; k < 4; ++k) sums[k] += a[i + k] * b[i + k];
+    }
+    for (; i < n; ++i) sums[0] += a[i] * b[i];
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 inline double length(const double* a, std::size_t n) {
+    const double squares = dot(a, a, n);
+    if (squares > 1e-200 && squares < 1e200) return std::sqrt(squares);
     // scaled, so that features of 1e200 do not overflow and those of 1e-200 do not vanish
     double largest = 0;
     for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(a[i]));

@@ -17,36 +17,46 @@ public:
     explicit Bins(const std::vector<double>& edges) : size_(static_cast<std::int64_t>(edges.size()) + 1) {
         bounds_.push_back(-std::numeric_limits<double>::infinity());
         bounds_.insert(bounds_.end(), edges.begin(), edges.end());
-        bounds_.push_back(std::numeric_limits<double>::quiet_NaN());
+        bounds_.push_back(std::numeric_limits<double>::infinity());
+        largest_ = static_cast<double>(size_ - 1);
         if (edges.size() < 2) return;
         const double width = (edges.back() - edges.front()) / static_cast<double>(edges.size() - 1);
-        bool uniform = std::isfinite(width) && std::isfinite(1 / width);
+        bool uniform = std::isfinite(width) && std::isfinite(1 / width) && std::isfinite(edges.front() / width);
         for (std::size_t i = 0; i < edges.size() && uniform; ++i) {
             uniform = std::abs(edges[i] - (edges.front() + static_cast<double>(i) * width)) < 1e-6 * width;
         }
-        if (uniform) inverse_width_ = 1 / width;
+        if (!uniform) return;
+        inverse_width_ = 1 / width;
+        offset_ = 1 - edges.front() / width;
     }
+
+    static constexpr std::int64_t none = -1;  // the bin of NaN
 
     std::int64_t size() const { return size_; }
 
-    std::int64_t bin(double value) const {  // value is not NaN
-        const double* bounds = bounds_.data();
-        if (inverse_width_ == 0) return std::upper_bound(bounds + 1, bounds + size_, value) - (bounds + 1);
-        // Uniform edges: guess by a multiplication, then let the edges themselves decide, so that the answer is
-        // the bisection's to the last bit.
-        const double guess = (value - bounds[1]) * inverse_width_ + 1;
-        auto bin = static_cast<std::int64_t>(std::min(std::max(guess, 0.0), static_cast<double>(size_ - 1)));
-        if (value < bounds[bin]) return bin - 1;
-        if (value >= bounds[bin + 1]) return bin + 1;
-        return bin;
+    // A guess, good where the edges are uniform, and the edges themselves decide: the answer is the bisection's to
+    // the last bit. This is between a state and the action in every period, so a right guess is all that is inlined.
+    std::int64_t bin(double value) const {
+        const double guess = value * inverse_width_ + offset_;
+        // in this order a NaN becomes 0
+        const auto bin = static_cast<std::int64_t>(std::min(largest_, std::max(0.0, guess)));
+        if (bounds_[static_cast<std::size_t>(bin)] <= value && value < bounds_[static_cast<std::size_t>(bin) + 1]) {
+            return bin;
+        }
+        return bisect(value);
     }
 
 private:
-    // Bin i is [bounds_[i], bounds_[i + 1]): the edges between -inf, which nothing is below, and NaN, which nothing
-    // is at or above.
-    std::vector<double> bounds_;
-    std::int64_t size_;         // number of bins
-    double inverse_width_ = 0;  // 0: not uniform
+    std::int64_t bisect(double value) const {
+        if (std::isnan(value)) return none;
+        const auto first = bounds_.begin() + 1;
+        return std::upper_bound(first, bounds_.end() - 1, value) - first;
+    }
+
+    std::vector<double> bounds_;             // bin i is [bounds_[i], bounds_[i + 1]): the edges between -inf and inf
+    std::int64_t size_;                      // number of bins
+    double largest_;                         // the last bin
+    double inverse_width_ = 0, offset_ = 0;  // where edges are not uniform every guess is bin 0
 };
 
 class Grid {
@@ -68,8 +78,9 @@ public:
     std::int64_t label(const double* state) const {
         std::int64_t cell = 0;
         for (std::size_t i = 0; i < dimensions_.size(); ++i) {
-            if (std::isnan(state[i])) return extra_ > 0 ? 0 : no_label;
-            cell = cell * dimensions_[i].size() + dimensions_[i].bin(state[i]);
+            const std::int64_t bin = dimensions_[i].bin(state[i]);
+            if (bin == Bins::none) return extra_ > 0 ? 0 : no_label;
+            cell = cell * dimensions_[i].size() + bin;
         }
         return extra_ + cell;
     }

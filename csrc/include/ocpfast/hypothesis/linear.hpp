@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -25,6 +26,7 @@ class Linear {
 public:
     static constexpr std::int64_t no_holder = -1;
     static constexpr bool distinct_rewards = true;
+    static constexpr bool may_be_open = true;
     static constexpr std::int64_t replay_at_once = 2'000;  // constraints: about 0.2 s where each needs programs
 
     // bounds: answers are clipped to [lower, upper] of their layer (or of the only pair); no rows are added.
@@ -38,7 +40,7 @@ public:
         for (std::int64_t block = 0; block < features_->n_blocks(); ++block) {
             blocks_.emplace_back(LinearBlock(features_, block, api, tolerances), selection, window);
         }
-        minimax_.resize(static_cast<std::size_t>(partition().n_layers() * partition().n_points()));
+        answers_.resize(static_cast<std::size_t>(partition().n_layers() * partition().n_points()));
     }
 
     const Partition& partition() const { return features_->domain(); }
@@ -55,17 +57,13 @@ public:
     };
 
     Best best(std::int64_t layer, std::int64_t point) const {
-        const std::int64_t first = index(layer, point, 0), n_actions = partition().n_actions();
-        Best best{-infinity, 0, false};
-        for (std::int64_t action = 0; action < n_actions; ++action) {
-            best.upper = std::max(best.upper, upper(first + action));
+        Answer& answer = answer_at(layer, point);
+        const std::uint64_t version = blocks_[block_of_layer(layer)].hypotheses().version();
+        if (answer.version_of_best != version) {
+            answer.best = find_best(index(layer, point, 0));
+            answer.version_of_best = version;
         }
-        for (std::int64_t action = n_actions - 1; action >= 0; --action) {
-            if (!tied(upper(first + action), best.upper)) continue;
-            best.action = action;
-            best.determined |= determined(first + action);
-        }
-        return best;
+        return answer.best;
     }
 
     double upper(std::int64_t index) const { return clip(index, block(index).upper(index)); }
@@ -77,61 +75,40 @@ public:
 
     static constexpr bool knows_lower() { return true; }
     double lower_max(std::int64_t layer, std::int64_t point) const {
-        const std::int64_t first = index(layer, point, 0);
-        Minimax& memo = minimax_[static_cast<std::size_t>(layer * partition().n_points() + point)];
-        LinearBlock& hypotheses = block(first);
-        if (memo.version == hypotheses.version()) return memo.value;
-        std::vector<std::int64_t> indices;
-        for (std::int64_t action = 0; action < partition().n_actions(); ++action) indices.push_back(first + action);
-        if (selection_ == Selection::eluder && !hypotheses.has_rows()) {
-            // Only equalities matter, and without rows U is finite only where every action is pinned.
-            memo.value = -infinity;
-            for (const std::int64_t i : indices) {
-                if (hypotheses.pinned(i)) memo.value = std::max(memo.value, hypotheses.upper(i));
-            }
-        } else {
-            memo.value = hypotheses.infimum_of_maximum(indices);
+        Answer& answer = answer_at(layer, point);
+        LinearBlock& hypotheses = blocks_[block_of_layer(layer)].hypotheses();
+        if (answer.version_of_lower != hypotheses.version()) {
+            const std::int64_t first = index(layer, point, 0);
+            answer.lower = clip(first, find_lower_max(hypotheses, first));
+            answer.version_of_lower = hypotheses.version();
         }
-        memo.value = clip(first, memo.value);
-        memo.version = hypotheses.version();
-        return memo.value;
+        return answer.lower;
     }
 
     // ---- learning ----------------------------------------------------------------------------------------------
 
-    bool join(std::int64_t index, Estimate estimate, std::int64_t holder = no_holder) {
-        const std::uint64_t before = block(index).version();
-        tidy(estimate);
-        if (estimate.upper < bound(lower_bounds_, index) || estimate.lower > bound(upper_bounds_, index)) {
-            ++n_rejected_;
-            return false;
-        }
-        if (selection_ == Selection::eluder && estimate.lower != estimate.upper) return false;
-        auto& store = blocks_[static_cast<std::size_t>(features_->block(index))];
-        if (holder == no_holder) {
-            store.insert(index, estimate.lower, estimate.upper);
-        } else {
-            Held& held = held_[holder];
-            if (held.sequence >= 0 && held.lower == estimate.lower && held.upper == estimate.upper) return false;
-            const std::int64_t sequence = store.insert(index, estimate.lower, estimate.upper, true);
-            if (sequence < 0) return block(index).version() != before;  // dropped: what it said before stays
-            if (held.sequence >= 0) store.erase(held.sequence);
-            held = {sequence, estimate.lower, estimate.upper};
-        }
-        return block(index).version() != before;
+    bool join(std::int64_t index, const Estimate& estimate, std::int64_t holder = no_holder) {
+        return join(index, estimate.lower, estimate.upper, holder);
     }
 
     void stage(std::int64_t index, const Estimate& estimate, std::int64_t holder = no_holder) {
-        staged_.push_back({index, estimate, holder});
+        Staged& staged = staged_.emplace_back();
+        staged.index = index;
+        staged.holder = holder;
+        staged.lower = estimate.lower;
+        staged.upper = estimate.upper;
     }
     template <class Changed>
     void commit(Changed&& changed) {
         for (const Staged& staged : staged_) {
-            if (join(staged.index, staged.estimate, staged.holder)) changed(staged.index);
+            if (join(staged.index, staged.lower, staged.upper, staged.holder)) changed(staged.index);
         }
         staged_.clear();
     }
     void discard_staged() { staged_.clear(); }
+
+    // The stored transition is forgotten; what it said last stays.
+    void release(std::int64_t holder) { held_.erase(holder); }
 
     template <class Changed>
     void end_episode(Changed&& changed) {
@@ -140,7 +117,8 @@ public:
             const std::uint64_t before = blocks_[b].hypotheses().version();
             blocks_[b].end_episode();
             if (blocks_[b].hypotheses().version() != before) {
-                changed(static_cast<std::int64_t>(b) * features_->indices_per_block());
+                // some index of the block; an open domain may have none, and with a window nobody asks which it is
+                changed(static_cast<std::int64_t>(b) * partition().n_cells() / features_->n_blocks());
             }
         }
     }
@@ -148,32 +126,69 @@ public:
     // A change of theta reaches every point of the block.
     template <class Visit>
     void for_each_affected(std::int64_t index, Visit&& visit) const {
-        const std::int64_t per_layer = partition().n_points() * partition().n_actions();
-        const std::int64_t first = features_->block(index) * features_->indices_per_block() / per_layer;
-        const std::int64_t last = first + features_->indices_per_block() / per_layer;
+        if (partition().open()) return block(index).for_each_point(visit);
+        const bool everywhere = blocks_.size() == 1;
+        const std::int64_t first = everywhere ? 0 : partition().layer_of_cell(index);
+        const std::int64_t last = everywhere ? partition().n_layers() : first + 1;
         for (std::int64_t layer = first; layer < last; ++layer) {
             for (std::int64_t point = 0; point < partition().n_points(); ++point) visit(layer, point);
         }
     }
 
+    // ---- open domains ------------------------------------------------------------------------------------------
+
+    // The point of a state, met before or not; calls added(point) for a new one.
+    template <class Added>
+    std::int64_t locate(const double* state, std::int64_t layer, Added&& added) {
+        return blocks_[block_of_layer(layer)].hypotheses().locate(state, layer, [&](std::int64_t point) {
+            const auto at = static_cast<std::size_t>(point), n_actions = static_cast<std::size_t>(partition().n_actions());
+            if (answers_.size() <= at) {
+                answers_.resize(at + 1);
+                old_.resize(answers_.size() * n_actions, 0);
+            }
+            answers_[at] = Answer{};
+            std::fill_n(old_.begin() + static_cast<std::ptrdiff_t>(at * n_actions), n_actions, 0);
+            added(point);
+        });
+    }
+
+    // Whether a layer has so many points that collect is worth its time.
+    bool crowded(std::int64_t layer) const { return blocks_[block_of_layer(layer)].hypotheses().crowded(); }
+
+    // Forgets the points that neither a constraint holds nor the caller, who calls hold(point) for each of its own.
+    template <class HoldOwn>
+    void collect(HoldOwn&& hold_own) {
+        std::vector<bool> held(answers_.size(), false);
+        const auto hold = [&](std::int64_t point) {
+            if (point >= 0) held[static_cast<std::size_t>(point)] = true;
+        };
+        hold_own(hold);
+        for (const Staged& staged : staged_) hold(staged.index / partition().n_actions());
+        for (const Store& store : blocks_) {
+            for (const auto& entry : store.entries()) hold(entry.constraint.index / partition().n_actions());
+        }
+        for (Store& store : blocks_) {
+            store.hypotheses().collect([&](std::int64_t point) { return held[static_cast<std::size_t>(point)]; });
+        }
+    }
+
     // Directed exploration: a triple is new if its feature is independent of those visited.
     void visit(std::int64_t index) {
-        if (visited_.empty()) visited_.assign(blocks_.size(), Basis(features_->n_features()));
-        std::vector<double> vector = feature(index), coefficients;
-        Basis& basis = visited_[static_cast<std::size_t>(features_->block(index))];
-        const double size = length(vector.data(), vector.size());
-        basis.split(vector, coefficients);
-        const double left = length(vector.data(), vector.size());
-        if (left > tolerances_.dependence * size) basis.add(vector, left);
+        if (!is_new(index)) return;
+        Basis& basis = visited_[block_number(index)];
+        basis.add(unvisited_part_, length(unvisited_part_.data(), unvisited_part_.size()));
     }
     bool is_new(std::int64_t index) const {
-        std::vector<double> vector = feature(index), coefficients;
-        const double size = length(vector.data(), vector.size());
-        if (visited_.empty()) return size > 0;
-        const Basis& basis = visited_[static_cast<std::size_t>(features_->block(index))];
-        if (basis.full()) return false;
-        basis.split(vector, coefficients);
-        return length(vector.data(), vector.size()) > tolerances_.dependence * size;
+        if (visited_.empty()) visited_.assign(blocks_.size(), Basis(features_->n_features()));
+        if (old_.empty()) old_.assign(static_cast<std::size_t>(partition().n_cells()), 0);
+        std::uint8_t& old = old_[static_cast<std::size_t>(index)];
+        if (old) return false;
+        const double* phi = block(index).feature(index);
+        unvisited_part_.assign(phi, phi + features_->n_features());
+        visited_[block_number(index)].split(unvisited_part_, coefficients_);
+        const double left = length(unvisited_part_.data(), unvisited_part_.size());
+        old = left <= tolerances_.dependence * length(phi, unvisited_part_.size());
+        return !old;
     }
 
     bool order_matters() const { return true; }
@@ -200,6 +215,11 @@ public:
         for (const auto& store : blocks_) n += store.n_contradictions();
         return n;
     }
+    std::int64_t n_states() const {  // vector states that are remembered
+        std::int64_t n = 0;
+        for (const auto& store : blocks_) n += store.hypotheses().n_states();
+        return n;
+    }
     LpStatistics lp_statistics() const {
         LpStatistics sum;
         for (const auto& store : blocks_) {
@@ -214,49 +234,119 @@ public:
 
 private:
     using Store = ConstraintStore<LinearBlock>;
+    // Written and passed member by member: to copy a whole struct just after its members were written stalls the
+    // processor, here for a sixth of a learned period.
     struct Staged {
-        std::int64_t index;
-        Estimate estimate;
-        std::int64_t holder;
+        std::int64_t index, holder;
+        double lower, upper;
     };
     struct Held {
         std::int64_t sequence = -1;
         double lower = 0, upper = 0;
     };
-    struct Minimax {
-        std::uint64_t version = ~std::uint64_t{0};
-        double value = 0;
+    // Of one (layer, point), each with the version of the block that it was true of: a learned period takes half the
+    // time that it took when the values of each action were looked up.
+    struct Answer {
+        std::uint64_t version_of_best = ~std::uint64_t{0}, version_of_lower = ~std::uint64_t{0};
+        Best best{};
+        double lower = 0;
     };
 
-    LinearBlock& block(std::int64_t index) const {
-        return blocks_[static_cast<std::size_t>(features_->block(index))].hypotheses();
+    std::size_t block_number(std::int64_t index) const {
+        return static_cast<std::size_t>(features_->block(index));
     }
-    std::vector<double> feature(std::int64_t index) const {
-        const double* phi = features_->of(index);
-        return {phi, phi + features_->n_features()};
+    std::size_t block_of_layer(std::int64_t layer) const {
+        return blocks_.size() == 1 ? 0 : static_cast<std::size_t>(layer);
+    }
+    LinearBlock& block(std::int64_t index) const { return blocks_[block_number(index)].hypotheses(); }
+    Answer& answer_at(std::int64_t layer, std::int64_t point) const {
+        return answers_[static_cast<std::size_t>(layer * partition().n_points() + point)];
+    }
+
+    Best find_best(std::int64_t first) const {
+        const std::int64_t n_actions = partition().n_actions();
+        Best best{-infinity, 0, false};
+        for (std::int64_t action = 0; action < n_actions; ++action) {
+            best.upper = std::max(best.upper, upper(first + action));
+        }
+        for (std::int64_t action = n_actions - 1; action >= 0; --action) {
+            if (!tied(upper(first + action), best.upper)) continue;
+            best.action = action;
+            best.determined |= determined(first + action);
+        }
+        return best;
+    }
+
+    double find_lower_max(LinearBlock& hypotheses, std::int64_t first) const {
+        std::vector<std::int64_t> indices;
+        for (std::int64_t action = 0; action < partition().n_actions(); ++action) indices.push_back(first + action);
+        if (selection_ == Selection::eluder && !hypotheses.has_rows() && bound(upper_bounds_, first) == infinity) {
+            // Only equalities matter, and without rows U is finite only where every action is pinned. (Not with a prior
+            // bound: 0 is both ends of max(phi.theta, -phi.theta) where no value may be above 0.)
+            double largest = -infinity;
+            for (const std::int64_t i : indices) {
+                if (hypotheses.pinned(i)) largest = std::max(largest, hypotheses.upper(i));
+            }
+            return largest;
+        }
+        return hypotheses.infimum_of_maximum(indices);
     }
 
     double bound(const std::vector<double>& bounds, std::int64_t index) const {
-        return bounds[bounds.size() == 1 ? 0 : static_cast<std::size_t>(partition().layer_of_cell(index))];
+        if (bounds.size() == 1) return bounds[0];
+        const std::int64_t layer = partition().open() ? block(index).layer_of(index / partition().n_actions())
+                                                      : partition().layer_of_cell(index);
+        return bounds[static_cast<std::size_t>(layer)];
     }
     double clip(std::int64_t index, double value) const {
         return std::min(std::max(value, bound(lower_bounds_, index)), bound(upper_bounds_, index));
     }
 
+    bool join(std::int64_t index, double lower, double upper, std::int64_t holder) {
+        Store& store = blocks_[block_number(index)];
+        const std::uint64_t before = store.hypotheses().version();
+        tidy(lower, upper);
+        if (upper < bound(lower_bounds_, index) || lower > bound(upper_bounds_, index)) {
+            ++n_rejected_;
+            return false;
+        }
+        if (selection_ == Selection::eluder) {
+            if (lower != upper) return false;
+            // The store would find the same, with three questions where this is one: a tenth of a learned period.
+            if (store.hypotheses().pinned_at(index, upper)) return false;
+        }
+        if (holder == no_holder) {
+            store.insert(index, lower, upper);
+        } else {
+            Held& held = held_[holder];
+            if (held.sequence >= 0 && held.lower == lower && held.upper == upper) return false;
+            const std::int64_t sequence = store.insert(index, lower, upper, true);
+            if (sequence >= 0) {  // else it was dropped, and what it said before stays
+                if (held.sequence >= 0) store.erase(held.sequence);
+                held = {sequence, lower, upper};
+            }
+        }
+        return store.hypotheses().version() != before;
+    }
+
     // What projections and linear programs return is rounded, so that values that are equal in theory are equal here:
-    // the order of Algorithm 1 goes by equal U. L above U, or just below it, is an equality.
-    void tidy(Estimate& estimate) const {
-        estimate.lower = to_40_bits(estimate.lower);
-        estimate.upper = to_40_bits(estimate.upper);
-        if (estimate.upper == infinity) return;
-        const double size = std::max(1.0, std::abs(estimate.upper));
-        if (estimate.upper - estimate.lower <= tolerances_.equality * size) estimate.lower = estimate.upper;
+    // the order of Algorithm 1 goes by equal U. Equalities alone need no order, and where features are nearly dependent
+    // every bit of them counts. L above U, or just below it, is an equality.
+    void tidy(double& lower, double& upper) const {
+        if (selection_ != Selection::eluder) {
+            lower = to_40_bits(lower);
+            upper = to_40_bits(upper);
+        }
+        if (upper == infinity) return;
+        if (upper - lower <= tolerances_.equality * std::max(1.0, std::abs(upper))) lower = upper;
     }
     static double to_40_bits(double value) {
         if (!std::isfinite(value)) return value;
-        int exponent;
-        const double mantissa = std::frexp(value, &exponent);
-        return std::ldexp(std::nearbyint(std::ldexp(mantissa, 40)), exponent - 40);
+        std::uint64_t bits;  // 53 of them are the value's: 13 go
+        std::memcpy(&bits, &value, sizeof bits);
+        bits = (bits + (std::uint64_t{1} << 12)) & ~((std::uint64_t{1} << 13) - 1);
+        std::memcpy(&value, &bits, sizeof bits);
+        return value;
     }
 
     std::shared_ptr<const Features> features_;
@@ -266,12 +356,16 @@ private:
 
     // Questions are memoised and warm-start the next one, so they change what is behind them, never what is known.
     mutable std::vector<Store> blocks_;
-    mutable std::vector<Minimax> minimax_;  // per (layer, point)
+    mutable std::vector<Answer> answers_;  // per (layer, point)
 
     std::vector<Staged> staged_;
     std::unordered_map<std::int64_t, Held> held_;  // by stored transition
-    std::vector<Basis> visited_;                   // per block, once something was
     std::int64_t n_rejected_ = 0;
+
+    // Directed exploration, empty until it asks.
+    mutable std::vector<Basis> visited_;                         // per block
+    mutable std::vector<std::uint8_t> old_;                      // per index: not new, and never new again
+    mutable std::vector<double> unvisited_part_, coefficients_;  // scratch: of the triple last looked at
 };
 
 }  // namespace ocp

@@ -12,6 +12,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "ocpfast/constraint.hpp"
 #include "ocpfast/hypothesis/basis.hpp"
 #include "ocpfast/hypothesis/features.hpp"
+#include "ocpfast/hypothesis/states.hpp"
 #include "ocpfast/lp/program.hpp"
 #include "ocpfast/tolerances.hpp"
 
@@ -30,12 +32,14 @@ public:
     LinearBlock(std::shared_ptr<const Features> features, std::int64_t block, const HighsApi* api,
                 const Tolerances& tolerances, std::int64_t n_functions = 0)
         : features_(std::move(features)),
-          first_index_(block * features_->indices_per_block()),
+          number_(block),
           tolerances_(tolerances),
           pinned_(features_->n_features()),
           spanned_(features_->n_features()),
           program_(api, n_functions > 0 ? n_functions : features_->domain().n_actions()),
-          memo_(static_cast<std::size_t>(features_->indices_per_block())) {}
+          memo_(static_cast<std::size_t>(features_->domain().n_cells() / features_->n_blocks())) {
+        if (features_->domain().open()) states_.emplace(features_);
+    }
 
     std::size_t size() const { return memo_.size(); }  // number of features
     std::uint64_t version() const { return version_; }
@@ -43,15 +47,61 @@ public:
     std::size_t n_pinned() const { return pinned_.size(); }
     bool has_rows() const { return !features_->prior().empty() || n_active_rows_ > 0; }
 
+    // ---- open domains ------------------------------------------------------------------------------------------
+
+    // The point of a state of this block, met before or not; calls added(point) for a new one.
+    template <class Added>
+    std::int64_t locate(const double* state, std::int64_t layer, Added&& added) {
+        const std::int64_t local = states_->find_or_add(layer, state, [&](std::int64_t new_local) {
+            const std::int64_t n_actions = features_->domain().n_actions();
+            memo_.resize(static_cast<std::size_t>(states_->n_numbers() * n_actions));
+            const auto first = memo_.begin() + new_local * n_actions;
+            std::fill(first, first + n_actions, Memo{});
+            added(global(new_local));
+        });
+        return local == Partition::nowhere ? local : global(local);
+    }
+    bool crowded() const { return states_->crowded(); }
+    std::int64_t n_states() const { return states_ ? states_->size() : 0; }
+
+    // Forgets the points for which held(point) is false.
+    template <class Held>
+    void collect(Held&& held) {
+        states_->collect([&](std::int64_t local) { return held(global(local)); });
+    }
+    // Calls visit(layer, point) for each.
+    template <class Visit>
+    void for_each_point(Visit&& visit) const {
+        for (std::int64_t local = 0; local < states_->n_numbers(); ++local) {
+            if (states_->used(local)) visit(states_->layer_of(local), global(local));
+        }
+    }
+    std::int64_t layer_of(std::int64_t point) const { return states_->layer_of(point / features_->n_blocks()); }
+
+    // The feature of an index; valid until the next call.
+    const double* feature(std::int64_t index) const {
+        if (states_) {
+            const std::int64_t n_actions = features_->domain().n_actions();
+            return states_->feature(index / n_actions / features_->n_blocks(), index % n_actions);
+        }
+        feature_.resize(features_->n_features());
+        features_->rows()->read(index, feature_.data());
+        return feature_.data();
+    }
+
     // ---- what is known -----------------------------------------------------------------------------------------
 
     bool pinned(std::int64_t index) { return recall(index).pinned; }
+    bool pinned_at(std::int64_t index, double value) {
+        const Memo& memo = recall(index);
+        return memo.pinned && std::abs(memo.value - value) <= slack(memo.value);
+    }
 
     double upper(std::int64_t index) {
         Memo& memo = recall(index);
         if (memo.pinned) return memo.value;
         if (!memo.upper_known) {
-            memo.upper = supremum(features_->of(index), 1);
+            memo.upper = supremum(feature(index), 1);
             memo.upper_known = true;
         }
         return memo.upper;
@@ -60,7 +110,7 @@ public:
         Memo& memo = recall(index);
         if (memo.pinned) return memo.value;
         if (!memo.lower_known) {
-            memo.lower = -supremum(features_->of(index), -1);
+            memo.lower = -supremum(feature(index), -1);
             memo.lower_known = true;
         }
         return memo.lower;
@@ -69,31 +119,38 @@ public:
     // inf over theta of the largest of phi_i.theta.
     double infimum_of_maximum(const std::vector<std::int64_t>& indices) {
         double largest = -infinity;  // of those that are known
-        std::vector<LinearProgram::Function> functions;
-        Basis beyond(features_->n_features());  // what the rows say nothing about
-        double scale = 0;
-        bool independent = true;
+        std::vector<std::int64_t> unknown;
         for (const std::int64_t index : indices) {
             const Memo& memo = recall(index);
             if (memo.pinned) {
                 largest = std::max(largest, memo.value);
-                continue;
+            } else {
+                unknown.push_back(index);
             }
-            Reduced reduced = reduce(features_->of(index), 1);
-            std::vector<double> extra;
-            beyond.split(reduced.residual, extra);
-            const double left = length(reduced.residual.data(), reduced.residual.size());
-            reduced.coordinates.resize(spanned_.size(), 0.0);
-            reduced.coordinates.insert(reduced.coordinates.end(), extra.begin(), extra.end());
+        }
+        if (unknown.empty()) return largest;
+        if (unknown.size() == 1) return std::max(largest, lower(unknown[0]));
+
+        ensure_rows();
+        std::vector<AffineFunction> functions;
+        Basis beyond(features_->n_features());  // what the rows say nothing about
+        double scale = 0;
+        bool independent = true;
+        for (const std::int64_t index : unknown) {
+            reduce(feature(index), 1);
+            scale = std::max(scale, reduced_.scale);
+            std::vector<double> coordinates = reduced_.coordinates;
+            beyond.split(reduced_.residual, coefficients_);
+            coordinates.insert(coordinates.end(), coefficients_.begin(), coefficients_.end());
+            const double left = length(reduced_.residual.data(), reduced_.residual.size());
             if (left > tolerances_.dependence) {
-                beyond.add(reduced.residual, left);
-                reduced.coordinates.push_back(left);
+                beyond.add(reduced_.residual, left);
+                coordinates.push_back(left);
             } else {
                 independent = false;
             }
-            for (double& coordinate : reduced.coordinates) coordinate *= reduced.scale;
-            scale = std::max(scale, reduced.scale);
-            functions.push_back({std::move(reduced.coordinates), reduced.constant});
+            for (double& coordinate : coordinates) coordinate *= reduced_.scale;
+            functions.push_back({std::move(coordinates), reduced_.constant});
         }
         // Independent of each other and of the rows, they can all go to -inf together.
         if (independent) {
@@ -113,9 +170,10 @@ public:
         if (compatible(c)) return true;
         if (features_->prior().empty()) return !pinned_by_nothing(c.index) || within(0, c);
         if (prior_alone_.empty()) {
-            prior_alone_.emplace_back(features_, number(), program_.api(), tolerances_);
+            prior_alone_.emplace_back(features_, number_, program_.api(), tolerances_);
         }
-        return prior_alone_[0].compatible(c);
+        // there the points of an open domain are not known
+        return states_ ? prior_alone_[0].allows(feature(c.index), c) : prior_alone_[0].compatible(c);
     }
 
     bool compatible(const Constraint& c) {
@@ -123,6 +181,14 @@ public:
         if (memo.pinned) return within(memo.value, c);
         if (c.lower > -infinity && upper(c.index) < c.lower - slack(c.lower)) return false;
         return c.upper == infinity || lower(c.index) <= c.upper + slack(c.upper);
+    }
+
+    // compatible, for any feature and without a memo.
+    bool allows(const double* phi, const Constraint& c) {
+        if (pins_stale_) renew_pins();
+        if (!reduce_by_pins(phi, 1)) return within(reduced_.constant, c);
+        if (c.lower > -infinity && supremum(phi, 1) < c.lower - slack(c.lower)) return false;
+        return c.upper == infinity || -supremum(phi, -1) <= c.upper + slack(c.upper);
     }
 
     bool reduces_dimension(const Constraint& c) { return c.lower == c.upper && !pinned(c.index); }
@@ -133,44 +199,44 @@ public:
         if (c.lower == c.upper) {
             equalities_.push_back(c);
             // rows lose a dimension, suspended ones too
-            if (!stale_ && pin(features_->of(c.index), c.lower)) stale_ = has_rows() || !rows_.empty();
+            if (!pins_stale_ && pin(feature(c.index), c.lower)) rows_stale_ |= has_rows() || !rows_.empty();
             return;
         }
         ++n_active_rows_;
         const auto known = rows_.find(c.identity);
         if (known != rows_.end()) {
             known->second.active = true;
-            if (!stale_) bound(known->second);
+            if (!rows_stale_) bound(known->second);
             return;
         }
         Row& row = rows_.emplace(c.identity, Row{c, true, no_row, 0, 0}).first->second;
-        if (!stale_) enter(row);
+        if (!rows_stale_) enter(row);
     }
 
     void remove(const Constraint& c) {
         ++version_;
-        ++epoch_;
         if (c.lower == c.upper) {
             const auto found = std::find_if(equalities_.begin(), equalities_.end(),
                                             [&](const Constraint& other) { return other.identity == c.identity; });
             equalities_.erase(found);
-            stale_ = true;
+            pins_stale_ = rows_stale_ = true;
             return;
         }
         --n_active_rows_;
         Row& row = rows_.at(c.identity);
         row.active = false;
-        if (!stale_ && row.number != no_row) program_.free_row(row.number);
+        if (!rows_stale_ && row.number != no_row) program_.free_row(row.number);
         // suspended rows come back in a moment; deleted ones are swept out now and then
-        if (rows_.size() > 2 * n_active_rows_ + 64) stale_ = true;
+        if (rows_.size() > 2 * n_active_rows_ + 64) rows_stale_ = true;
     }
 
 private:
     static constexpr std::size_t no_row = static_cast<std::size_t>(-1);
 
     struct Memo {
-        std::uint64_t version = ~std::uint64_t{0};
-        std::uint64_t epoch = ~std::uint64_t{0};
+        std::uint64_t version = ~std::uint64_t{0};  // of upper and lower
+        std::uint64_t epoch = ~std::uint64_t{0};    // of what follows, together with n_pins
+        std::size_t n_pins = 0;
         double value = 0, upper = 0, lower = 0;
         bool pinned = false, upper_known = false, lower_known = false;
     };
@@ -182,14 +248,21 @@ private:
     };
     // phi.theta = constant + scale * (coordinates.z + residual.theta), the residual outside of what rows span.
     struct Reduced {
-        double constant, scale;
+        double constant = 0, scale = 0;
         std::vector<double> coordinates, residual;
-        double left;  // length of the residual
+        double left = 0;  // length of the residual
     };
 
-    std::int64_t number() const { return first_index_ / features_->indices_per_block(); }
+    // The points of the blocks take turns, see Features::block.
+    std::int64_t global(std::int64_t local) const { return local * features_->n_blocks() + number_; }
+    std::size_t memo_of(std::int64_t index) const {
+        if (!states_) return static_cast<std::size_t>(index) - static_cast<std::size_t>(number_) * memo_.size();
+        const std::int64_t n_actions = features_->domain().n_actions();
+        return static_cast<std::size_t>(index / n_actions / features_->n_blocks() * n_actions + index % n_actions);
+    }
+
     bool pinned_by_nothing(std::int64_t index) const {
-        return length(features_->of(index), features_->n_features()) == 0;
+        return length(feature(index), features_->n_features()) == 0;
     }
 
     double slack(double value) const { return tolerances_.feasibility * std::max(1.0, std::abs(value)); }
@@ -197,45 +270,60 @@ private:
         return value >= c.lower - slack(value) && value <= c.upper + slack(value);
     }
 
-    // Something pinned stays so until a constraint is removed; all else is asked again when anything changed.
+    // Something pinned stays so until an equality is removed, something else until one is added; upper and lower values
+    // are asked again when anything changed.
     Memo& recall(std::int64_t index) {
-        if (stale_) rebuild();
-        Memo& memo = memo_[static_cast<std::size_t>(index - first_index_)];
-        if (memo.version == version_ || (memo.pinned && memo.epoch == epoch_)) {
+        if (pins_stale_) renew_pins();
+        Memo& memo = memo_[memo_of(index)];
+        const bool same_pins = memo.epoch == epoch_ && (memo.pinned || memo.n_pins == pinned_.size());
+        if (memo.version == version_ || (memo.pinned && same_pins)) {
             ++statistics_.answered;
             return memo;
         }
-        const double* phi = features_->of(index);
-        std::vector<double> vector(phi, phi + features_->n_features()), coefficients;
-        pinned_.split(vector, coefficients);
-        const double size = length(phi, vector.size());
-        memo = Memo{version_, epoch_, dot(coefficients.data(), values_.data(), coefficients.size())};
-        memo.pinned = length(vector.data(), vector.size()) <= tolerances_.dependence * size;
+        if (!same_pins) {
+            memo.pinned = !reduce_by_pins(feature(index), 1);
+            memo.value = reduced_.constant;
+            memo.epoch = epoch_;
+            memo.n_pins = pinned_.size();
+        }
+        memo.version = version_;
+        memo.upper_known = memo.lower_known = false;
         return memo;
     }
 
-    // Not for pinned features.
-    Reduced reduce(const double* phi, double sign) const {
-        Reduced reduced;
-        reduced.residual.assign(phi, phi + features_->n_features());
-        std::vector<double> coefficients;
-        pinned_.split(reduced.residual, coefficients);
-        reduced.constant = sign * dot(coefficients.data(), values_.data(), coefficients.size());
-        reduced.scale = length(reduced.residual.data(), reduced.residual.size());
-        for (double& part : reduced.residual) part *= sign / reduced.scale;
-        spanned_.split(reduced.residual, reduced.coordinates);
-        reduced.left = length(reduced.residual.data(), reduced.residual.size());
-        return reduced;
+    // Writes the constant, the scale and the direction that is left to reduced_; false where phi is pinned.
+    bool reduce_by_pins(const double* phi, double sign) {
+        const std::size_t n = features_->n_features();
+        reduced_.residual.assign(phi, phi + n);
+        pinned_.split(reduced_.residual, coefficients_);
+        reduced_.constant = sign * dot(coefficients_.data(), values_.data(), coefficients_.size());
+        reduced_.scale = length(reduced_.residual.data(), n);
+        if (reduced_.scale <= tolerances_.dependence * length(phi, n)) return false;
+        for (double& part : reduced_.residual) part *= sign / reduced_.scale;
+        return true;
+    }
+
+    // Writes all of reduced_; false where phi is pinned. The rows must be up to date.
+    bool reduce(const double* phi, double sign) {
+        if (!reduce_by_pins(phi, sign)) return false;
+        spanned_.split(reduced_.residual, reduced_.coordinates);
+        reduced_.left = length(reduced_.residual.data(), reduced_.residual.size());
+        return true;
     }
 
     double supremum(const double* phi, double sign) {
-        ++statistics_.answered;
-        if (!has_rows()) return infinity;
-        const Reduced reduced = reduce(phi, sign);
-        if (reduced.left > tolerances_.dependence) return infinity;
-        --statistics_.answered;
-        return reduced.constant +
-               reduced.scale * named([&] { return program_.maximise(reduced.coordinates, statistics_); });
+        if (!has_rows()) {
+            ++statistics_.answered;
+            return infinity;
+        }
+        ensure_rows();
+        reduce(phi, sign);
+        if (reduced_.left > tolerances_.dependence) {
+            ++statistics_.answered;
+            return infinity;
+        }
+        return reduced_.constant +
+               reduced_.scale * named([&] { return program_.maximise(reduced_.coordinates, statistics_); });
     }
 
     template <class Solve>
@@ -243,40 +331,33 @@ private:
         try {
             return solve();
         } catch (const SolverFailure& failure) {
-            throw SolverFailure("block " + std::to_string(number()) + ": " + failure.what());
+            throw SolverFailure("block " + std::to_string(number_) + ": " + failure.what());
         }
     }
 
     // Adds phi.theta = value to the basis; false where phi is in its span already.
     bool pin(const double* phi, double value) {
-        std::vector<double> vector(phi, phi + features_->n_features()), coefficients;
-        pinned_.split(vector, coefficients);
-        const double left = length(vector.data(), vector.size());
-        if (left <= tolerances_.dependence * length(phi, vector.size())) return false;
-        pinned_.add(vector, left);
-        values_.push_back((value - dot(coefficients.data(), values_.data(), coefficients.size())) / left);
+        if (!reduce_by_pins(phi, 1)) return false;
+        pinned_.add(reduced_.residual, 1);
+        values_.push_back((value - reduced_.constant) / reduced_.scale);
         return true;
     }
 
     void enter(Row& row) {
         row.number = no_row;
-        const double* phi = features_->of(row.constraint.index);
-        std::vector<double> vector(phi, phi + features_->n_features()), coefficients;
-        pinned_.split(vector, coefficients);
-        if (length(vector.data(), vector.size()) <= tolerances_.dependence * length(phi, vector.size())) return;
-        Reduced reduced = reduce(phi, 1);
-        span(reduced);
-        row.constant = reduced.constant;
-        row.scale = reduced.scale;
-        row.number = program_.add_row(reduced.coordinates, -infinity, infinity);
+        if (!reduce(feature(row.constraint.index), 1)) return;
+        span();
+        row.constant = reduced_.constant;
+        row.scale = reduced_.scale;
+        row.number = program_.add_row(reduced_.coordinates, -infinity, infinity);
         bound(row);
     }
 
     // Makes room for a new direction where the residual has one.
-    void span(Reduced& reduced) {
-        if (reduced.left <= tolerances_.dependence) return;
-        spanned_.add(reduced.residual, reduced.left);
-        reduced.coordinates.push_back(reduced.left);
+    void span() {
+        if (reduced_.left <= tolerances_.dependence) return;
+        spanned_.add(reduced_.residual, reduced_.left);
+        reduced_.coordinates.push_back(reduced_.left);
     }
 
     void bound(const Row& row) {
@@ -285,25 +366,27 @@ private:
                             (row.constraint.upper - row.constant) / row.scale);
     }
 
-    void rebuild() {
-        stale_ = false;
+    void renew_pins() {
+        pins_stale_ = false;
+        ++epoch_;
         pinned_.clear();
         values_.clear();
-        spanned_.clear();
-        program_.clear();
         for (const PriorRow& row : features_->prior()) {
             if (row.equality) pin(row.coefficients.data(), row.bound);
         }
-        for (const Constraint& c : equalities_) pin(features_->of(c.index), c.lower);
+        for (const Constraint& c : equalities_) pin(feature(c.index), c.lower);
+    }
+
+    // The pins must be up to date.
+    void ensure_rows() {
+        if (!rows_stale_) return;
+        rows_stale_ = false;
+        spanned_.clear();
+        program_.clear();
         for (const PriorRow& row : features_->prior()) {
-            if (row.equality) continue;
-            std::vector<double> vector = row.coefficients, coefficients;
-            pinned_.split(vector, coefficients);
-            const double size = length(row.coefficients.data(), vector.size());
-            if (length(vector.data(), vector.size()) <= tolerances_.dependence * size) continue;
-            Reduced reduced = reduce(row.coefficients.data(), 1);
-            span(reduced);
-            program_.add_row(reduced.coordinates, -infinity, (row.bound - reduced.constant) / reduced.scale);
+            if (row.equality || !reduce(row.coefficients.data(), 1)) continue;
+            span();
+            program_.add_row(reduced_.coordinates, -infinity, (row.bound - reduced_.constant) / reduced_.scale);
         }
         for (auto row = rows_.begin(); row != rows_.end();)
             row = row->second.active ? std::next(row) : rows_.erase(row);
@@ -311,7 +394,8 @@ private:
     }
 
     std::shared_ptr<const Features> features_;
-    std::int64_t first_index_;
+    std::int64_t number_;           // of the block
+    std::optional<States> states_;  // of an open domain
     Tolerances tolerances_;
 
     std::vector<Constraint> equalities_;  // kept, L = U
@@ -322,12 +406,17 @@ private:
     std::vector<double> values_;  // y: V.theta
     Basis spanned_;               // the coordinates z: directions that rows are about, orthogonal to V
     LinearProgram program_;
-    bool stale_ = true;  // the four above must be made anew
+    bool pins_stale_ = true;  // pinned_ and values_ must be made anew
+    bool rows_stale_ = true;  // so must spanned_ and program_; always where pins are
 
-    std::uint64_t version_ = 0, epoch_ = 0;  // of all changes, of removals
+    std::uint64_t version_ = 0, epoch_ = 0;  // number of changes; how often pins were made anew
     std::vector<Memo> memo_;
     std::vector<LinearBlock> prior_alone_;  // the prior and nothing else, once something conflicts
     LpStatistics statistics_;
+
+    Reduced reduced_;                   // scratch: of the last feature looked at
+    std::vector<double> coefficients_;  // likewise, in a basis
+    mutable std::vector<double> feature_;
 };
 
 }  // namespace ocp

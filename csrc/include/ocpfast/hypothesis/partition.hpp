@@ -34,7 +34,16 @@ public:
     // States are vectors; a state's point is its label.
     void set_grid(Grid grid) {
         n_states_ = 0;
+        vector_size_ = grid.dimension();
         grid_ = std::move(grid);
+    }
+
+    // States are vectors of which the class tells any two apart: an open domain. Its points are numbered by the agent
+    // as it meets them, each belongs to one layer, and there is one cell for each point and action: n_points is 0, so
+    // that first_slot does not depend on the layer.
+    void set_open(std::int64_t vector_size) {
+        n_points_ = n_states_ = n_cells_ = 0;
+        vector_size_ = vector_size;
     }
 
     // Cells shared between points or actions: cells[(layer, point, action)], each cell in one layer only.
@@ -53,7 +62,7 @@ public:
         }
     }
 
-    std::int64_t n_points() const { return n_points_; }
+    std::int64_t n_points() const { return n_points_; }  // 0: open
     std::int64_t n_actions() const { return n_actions_; }
     std::int64_t n_cells() const { return n_cells_; }    // K
     std::int64_t n_states() const { return n_states_; }  // 0 where states are vectors
@@ -61,9 +70,11 @@ public:
     std::int64_t n_layers() const { return horizon_ == 0 ? 1 : horizon_; }
     bool homogeneous() const { return horizon_ == 0; }
     std::int64_t layer(std::int64_t period) const { return horizon_ == 0 ? 0 : period; }
+    std::int64_t vector_size() const { return vector_size_; }  // 0 where states are indices
+    bool open() const { return vector_size_ > 0 && !grid_; }
     const Grid* grid() const { return grid_ ? &*grid_ : nullptr; }
 
-    // The point of a state in the memory layout of ocp_system, or `nowhere`.
+    // The point of a state in the memory layout of ocp_system, or `nowhere`. Not for open domains.
     std::int64_t locate(const void* state) const {
         if (grid_) return grid_->label(static_cast<const double*>(state));
         return point_of_state(*static_cast<const std::int64_t*>(state));
@@ -106,6 +117,7 @@ private:
     }
 
     std::int64_t n_points_, n_actions_, horizon_, n_states_, n_cells_;
+    std::int64_t vector_size_ = 0;
     std::optional<Grid> grid_;
     std::vector<std::int32_t> point_of_state_;  // empty: a state is its own point
     std::vector<std::int32_t> cells_;           // empty: the slot is the cell

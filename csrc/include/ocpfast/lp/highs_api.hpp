@@ -25,15 +25,18 @@ struct HighsApi {
     HighsInt (*set_int)(void* highs, const char* option, HighsInt value);
     HighsInt (*set_double)(void* highs, const char* option, double value);
     HighsInt (*set_string)(void* highs, const char* option, const char* value);
+    HighsInt (*pass_lp)(void* highs, HighsInt n_columns, HighsInt n_rows, HighsInt n_entries, HighsInt format,
+                        HighsInt sense, double offset, const double* cost, const double* column_lower,
+                        const double* column_upper, const double* row_lower, const double* row_upper,
+                        const HighsInt* start, const HighsInt* index, const double* value);
     HighsInt (*add_column)(void* highs, double cost, double lower, double upper, HighsInt n, const HighsInt* index,
                            const double* value);
     HighsInt (*add_row)(void* highs, double lower, double upper, HighsInt n, const HighsInt* index,
                         const double* value);
-    HighsInt (*change_cost)(void* highs, HighsInt column, double cost);
+    HighsInt (*change_costs)(void* highs, HighsInt first_column, HighsInt last_column, const double* cost);
     HighsInt (*change_column_bounds)(void* highs, HighsInt column, double lower, double upper);
     HighsInt (*change_row_bounds)(void* highs, HighsInt row, double lower, double upper);
     HighsInt (*change_coefficient)(void* highs, HighsInt row, HighsInt column, double value);
-    HighsInt (*change_sense)(void* highs, HighsInt sense);
     HighsInt (*run)(void* highs);
     HighsInt (*clear_solver)(void* highs);
     HighsInt (*model_status)(const void* highs);
@@ -59,13 +62,13 @@ struct HighsApi {
         find(api.set_int, "Highs_setIntOptionValue");
         find(api.set_double, "Highs_setDoubleOptionValue");
         find(api.set_string, "Highs_setStringOptionValue");
+        find(api.pass_lp, "Highs_passLp");
         find(api.add_column, "Highs_addCol");
         find(api.add_row, "Highs_addRow");
-        find(api.change_cost, "Highs_changeColCost");
+        find(api.change_costs, "Highs_changeColsCostByRange");
         find(api.change_column_bounds, "Highs_changeColBounds");
         find(api.change_row_bounds, "Highs_changeRowBounds");
         find(api.change_coefficient, "Highs_changeCoeff");
-        find(api.change_sense, "Highs_changeObjectiveSense");
         find(api.run, "Highs_run");
         find(api.clear_solver, "Highs_clearSolver");
         find(api.model_status, "Highs_getModelStatus");

@@ -1,5 +1,6 @@
 // One small linear program that is solved again and again: maximise c.z over rows L <= a.z <= U, z free; or minimise
-// the largest of a few linear functions over the same set. HiGHS behind it, on one persistent model, warm-started.
+// the largest of a few linear functions over the same set. Where rows in independent directions make it simple it is
+// written down; else HiGHS is behind it, on one persistent model, warm-started.
 //
 // Every optimum is checked (primal feasibility, stationarity and complementary slackness) and solved again cold if it
 // fails: HiGHS has been seen to report wrong objectives after hot starts. Rows and objectives are expected to have
@@ -18,6 +19,7 @@
 
 #include "ocpfast/constraint.hpp"
 #include "ocpfast/lp/highs_api.hpp"
+#include "ocpfast/lp/independent_rows.hpp"
 
 namespace ocp {
 
@@ -38,9 +40,14 @@ public:
     LinearProgram(const HighsApi* api, std::int64_t n_functions)
         : api_(api), n_functions_(static_cast<std::size_t>(n_functions)) {}
 
-    // A copy is a new model with the same rows; HiGHS makes it when it is first solved.
+    // A copy is a new model with the same rows; HiGHS makes it when it is first needed.
     LinearProgram(const LinearProgram& other)
-        : api_(other.api_), n_functions_(other.n_functions_), n_columns_(other.n_columns_), rows_(other.rows_) {}
+        : api_(other.api_),
+          n_functions_(other.n_functions_),
+          n_columns_(other.n_columns_),
+          rows_(other.rows_),
+          coefficients_(other.coefficients_),
+          independent_rows_(other.independent_rows_) {}
     LinearProgram& operator=(const LinearProgram& other) {
         if (this != &other) *this = LinearProgram(other);
         return *this;
@@ -51,74 +58,81 @@ public:
         std::swap(n_functions_, other.n_functions_);
         std::swap(n_columns_, other.n_columns_);
         std::swap(rows_, other.rows_);
+        std::swap(coefficients_, other.coefficients_);
+        std::swap(independent_rows_, other.independent_rows_);
         std::swap(highs_, other.highs_);
+        std::swap(passed_, other.passed_);
+        std::swap(epigraph_held_, other.epigraph_held_);
         return *this;
     }
     ~LinearProgram() {
         if (highs_ != nullptr) api_->destroy(highs_);
     }
 
+    // HiGHS's object stays: making one and setting its options costs as much as a solve.
     void clear() {
         rows_.clear();
+        coefficients_.clear();
+        independent_rows_.clear();
         n_columns_ = 0;
-        forget_model();
+        passed_ = false;
     }
 
     const HighsApi* api() const { return api_; }
 
     // Adds a row over the first coefficients.size() variables; new variables come with it. Returns its number.
-    std::size_t add_row(std::vector<double> coefficients, double lower, double upper) {
+    std::size_t add_row(const std::vector<double>& coefficients, double lower, double upper) {
         ensure_columns(coefficients.size());
-        rows_.push_back({std::move(coefficients), lower, upper});
-        if (highs_ != nullptr) tell(pass_row(rows_.back()));
+        rows_.push_back({coefficients_.size(), coefficients.size(), lower, upper});
+        coefficients_.insert(coefficients_.end(), coefficients.begin(), coefficients.end());
+        independent_rows_.add(coefficients.data(), coefficients.size());
+        independent_rows_.set_bounds(rows_.size() - 1, lower, upper);
+        if (passed_) tell(pass_row(rows_.back()));
         return rows_.size() - 1;
     }
 
     void set_bounds(std::size_t row, double lower, double upper) {
         rows_[row].lower = lower;
         rows_[row].upper = upper;
-        if (highs_ != nullptr) tell(api_->change_row_bounds(highs_, row_number(row), lower, upper));
+        independent_rows_.set_bounds(row, lower, upper);
+        if (passed_) tell(api_->change_row_bounds(highs_, row_number(row), lower, upper));
     }
     void free_row(std::size_t row) { set_bounds(row, -infinity, infinity); }
 
     // sup of c.z; +inf if unbounded. The set must not be empty.
     double maximise(const std::vector<double>& objective, LpStatistics& statistics) {
-        ensure_model();
-        epigraph_.clear();  // there is one left if it failed
-        objective_ = objective;
-        check(api_->change_column_bounds(highs_, 0, 0, 0));
-        check(api_->change_cost(highs_, 0, 0));
-        for (std::size_t j = 0; j < n_columns_; ++j) {
-            check(api_->change_cost(highs_, column(j), j < objective.size() ? objective[j] : 0));
+        if (independent_rows_.independent()) {
+            ++statistics.answered;
+            return independent_rows_.maximum(objective);
         }
+        ensure_model();
+        objective_ = &objective;
+        epigraph_ = nullptr;
+        check(api_->change_column_bounds(highs_, 0, 0, 0));
+        change_costs(0);
         return solve(statistics);
     }
 
-    struct Function {
-        std::vector<double> coefficients;
-        double constant;
-    };
-
     // inf over the set of max(least, max_i coefficients_i.z + constant_i); -inf if unbounded.
-    double minimise_maximum(const std::vector<Function>& functions, double least, LpStatistics& statistics) {
-        for (const Function& function : functions) ensure_columns(function.coefficients.size());
+    double minimise_maximum(const std::vector<AffineFunction>& functions, double least, LpStatistics& statistics) {
+        if (functions.size() == 2 && independent_rows_.independent()) {
+            ++statistics.answered;
+            return std::max(least, independent_rows_.minimum_of_larger(functions[0], functions[1]));
+        }
+        for (const AffineFunction& function : functions) ensure_columns(function.coefficients.size());
         ensure_model();
+        objective_ = nullptr;
+        epigraph_ = &functions;
         check(api_->change_column_bounds(highs_, 0, least, infinity));
-        check(api_->change_cost(highs_, 0, -1));
-        for (std::size_t j = 0; j < n_columns_; ++j) check(api_->change_cost(highs_, column(j), 0));
-        epigraph_ = functions;
+        change_costs(-1);
         for (std::size_t i = 0; i < functions.size(); ++i) {
-            for (std::size_t j = 0; j < n_columns_; ++j) {
-                const auto& c = functions[i].coefficients;
-                check(api_->change_coefficient(highs_, static_cast<HighsInt>(i), column(j), j < c.size() ? -c[j] : 0));
-            }
+            change_epigraph(i, functions[i].coefficients);
             check(api_->change_row_bounds(highs_, static_cast<HighsInt>(i), functions[i].constant, infinity));
         }
         const double result = -solve(statistics);
         for (std::size_t i = 0; i < functions.size(); ++i) {
             check(api_->change_row_bounds(highs_, static_cast<HighsInt>(i), -infinity, infinity));
         }
-        epigraph_.clear();
         return result;
     }
 
@@ -126,11 +140,11 @@ private:
     // The model: column 0 is the epigraph variable s, fixed at 0 when not in use, then the variables z; rows
     // 0 .. n_functions - 1 are s - c_i.z >= constant_i, free when not in use, then the rows of the set.
     struct Row {
-        std::vector<double> coefficients;
+        std::size_t first, size;  // in coefficients_
         double lower, upper;
     };
     enum Status : HighsInt { optimal = 7, infeasible = 8, unbounded_or_infeasible = 9, unbounded = 10 };
-    static constexpr HighsInt maximisation = -1;
+    static constexpr HighsInt maximisation = -1, by_rows = 2;
     static constexpr double primal_tolerance = 1e-6, dual_tolerance = 1e-6;
 
     static HighsInt column(std::size_t variable) { return static_cast<HighsInt>(variable + 1); }
@@ -138,7 +152,7 @@ private:
 
     void ensure_columns(std::size_t n) {
         for (; n_columns_ < n; ++n_columns_) {
-            if (highs_ != nullptr) tell(api_->add_column(highs_, 0, -infinity, infinity, 0, nullptr, nullptr));
+            if (passed_) tell(api_->add_column(highs_, 0, -infinity, infinity, 0, nullptr, nullptr));
         }
     }
 
@@ -157,10 +171,17 @@ private:
     void forget_model() {
         if (highs_ != nullptr) api_->destroy(highs_);
         highs_ = nullptr;
+        passed_ = false;
     }
 
     void ensure_model() {
-        if (highs_ != nullptr) return;
+        if (passed_) return;
+        if (highs_ == nullptr) create();
+        pass_model();
+        passed_ = true;
+    }
+
+    void create() {
         if (api_ == nullptr) throw SolverFailure("HiGHS is not loaded");
         highs_ = api_->create();
         if (highs_ == nullptr) throw SolverFailure("HiGHS could not make a model");
@@ -176,29 +197,70 @@ private:
         set_strategy(chosen_by_highs, 0);
         api_->set_double(highs_, "primal_feasibility_tolerance", 1e-7);
         api_->set_double(highs_, "dual_feasibility_tolerance", 1e-9);
-        check(api_->change_sense(highs_, maximisation));
-        check(api_->add_column(highs_, 0, 0, 0, 0, nullptr, nullptr));
-        for (std::size_t j = 0; j < n_columns_; ++j) {
-            check(api_->add_column(highs_, 0, -infinity, infinity, 0, nullptr, nullptr));
+    }
+
+    // In one call: row by row it takes longer than the solve.
+    void pass_model() {
+        const std::size_t n_columns = n_columns_ + 1, n_rows = n_functions_ + rows_.size();
+        const std::vector<double> cost(n_columns, 0.0);
+        std::vector<double> column_lower(n_columns, -infinity), column_upper(n_columns, infinity);
+        column_lower[0] = column_upper[0] = 0;
+        std::vector<double> row_lower(n_rows, -infinity), row_upper(n_rows, infinity);
+        std::vector<HighsInt> start(n_rows);
+        index_.clear();
+        value_.clear();
+        for (std::size_t i = 0; i < n_rows; ++i) {
+            start[i] = static_cast<HighsInt>(index_.size());
+            if (i < n_functions_) {
+                index_.push_back(0);
+                value_.push_back(1);
+            } else {
+                const Row& row = rows_[i - n_functions_];
+                append_entries(row);
+                row_lower[i] = row.lower;
+                row_upper[i] = row.upper;
+            }
         }
-        const HighsInt s = 0;
-        const double one = 1;
-        for (std::size_t i = 0; i < n_functions_; ++i) {
-            check(api_->add_row(highs_, -infinity, infinity, 1, &s, &one));
-        }
-        for (const Row& row : rows_) check(pass_row(row));
+        epigraph_held_.assign(n_functions_, {});
+        check(api_->pass_lp(highs_, static_cast<HighsInt>(n_columns), static_cast<HighsInt>(n_rows),
+                            static_cast<HighsInt>(index_.size()), by_rows, maximisation, 0, cost.data(),
+                            column_lower.data(), column_upper.data(), row_lower.data(), row_upper.data(), start.data(),
+                            index_.data(), value_.data()));
     }
 
     HighsInt pass_row(const Row& row) {
-        std::vector<HighsInt> index;
-        std::vector<double> value;
-        for (std::size_t j = 0; j < row.coefficients.size(); ++j) {
-            if (row.coefficients[j] == 0) continue;
-            index.push_back(column(j));
-            value.push_back(row.coefficients[j]);
+        index_.clear();
+        value_.clear();
+        append_entries(row);
+        return api_->add_row(highs_, row.lower, row.upper, static_cast<HighsInt>(index_.size()), index_.data(),
+                             value_.data());
+    }
+
+    void append_entries(const Row& row) {
+        for (std::size_t j = 0; j < row.size; ++j) {
+            const double coefficient = coefficients_[row.first + j];
+            if (coefficient == 0) continue;
+            index_.push_back(column(j));
+            value_.push_back(coefficient);
         }
-        return api_->add_row(highs_, row.lower, row.upper, static_cast<HighsInt>(index.size()), index.data(),
-                             value.data());
+    }
+
+    // Of the present question: s costs this much.
+    void change_costs(double cost_of_s) {
+        value_.assign(n_columns_ + 1, cost_of_s);
+        for (std::size_t j = 0; j < n_columns_; ++j) value_[j + 1] = cost_of(j);
+        check(api_->change_costs(highs_, 0, static_cast<HighsInt>(n_columns_), value_.data()));
+    }
+
+    void change_epigraph(std::size_t function, const std::vector<double>& coefficients) {
+        std::vector<double>& held = epigraph_held_[function];
+        held.resize(n_columns_, 0.0);
+        for (std::size_t j = 0; j < n_columns_; ++j) {
+            const double coefficient = j < coefficients.size() ? -coefficients[j] : 0;
+            if (held[j] == coefficient) continue;
+            check(api_->change_coefficient(highs_, static_cast<HighsInt>(function), column(j), coefficient));
+            held[j] = coefficient;
+        }
     }
 
     // First warm; then cold; then cold by the other simplex with HiGHS's own perturbations, which are what degenerate
@@ -259,37 +321,38 @@ private:
             return false;
         }
         const double s = column_value_[0];
+        const double* const z = column_value_.data() + 1;
         // rows: within their bounds, and a dual only where a bound is met
-        std::vector<double> gradient(n_columns_, 0.0);  // what the duals add up to
+        gradient_.assign(n_columns_, 0.0);  // what the duals add up to
         for (std::size_t i = 0; i < rows_.size(); ++i) {
             const Row& row = rows_[i];
+            const double* const coefficients = &coefficients_[row.first];
             double activity = 0, size = 1;
-            for (std::size_t j = 0; j < row.coefficients.size(); ++j) {
-                activity += row.coefficients[j] * column_value_[j + 1];
-                size = std::max(size, std::abs(column_value_[j + 1]));
+            for (std::size_t j = 0; j < row.size; ++j) {
+                activity += coefficients[j] * z[j];
+                size = std::max(size, std::abs(z[j]));
             }
             const double dual = row_dual_[n_functions_ + i];
             if (!feasible(activity, row.lower, row.upper, size, dual)) return false;
-            for (std::size_t j = 0; j < row.coefficients.size(); ++j) gradient[j] += dual * row.coefficients[j];
+            for (std::size_t j = 0; j < row.size; ++j) gradient_[j] += dual * coefficients[j];
         }
-        const bool minimax = !epigraph_.empty();
-        for (std::size_t i = 0; i < epigraph_.size(); ++i) {
+        for (std::size_t i = 0; epigraph_ != nullptr && i < epigraph_->size(); ++i) {
             double activity = s, size = std::max(1.0, std::abs(s));
-            const auto& c = epigraph_[i].coefficients;
-            for (std::size_t j = 0; j < c.size(); ++j) {
-                activity -= c[j] * column_value_[j + 1];
-                size = std::max(size, std::abs(column_value_[j + 1]));
+            const auto& [coefficients, constant] = (*epigraph_)[i];
+            for (std::size_t j = 0; j < coefficients.size(); ++j) {
+                activity -= coefficients[j] * z[j];
+                size = std::max(size, std::abs(z[j]));
             }
-            if (!feasible(activity, epigraph_[i].constant, infinity, size, row_dual_[i])) return false;
-            for (std::size_t j = 0; j < c.size(); ++j) gradient[j] -= row_dual_[i] * c[j];
+            if (!feasible(activity, constant, infinity, size, row_dual_[i])) return false;
+            for (std::size_t j = 0; j < coefficients.size(); ++j) gradient_[j] -= row_dual_[i] * coefficients[j];
         }
         value = 0;
         for (std::size_t j = 0; j < n_columns_; ++j) {
             const double cost = cost_of(j);
-            if (std::abs(cost - gradient[j]) > dual_tolerance * std::max(1.0, std::abs(cost))) return false;
-            value += cost * column_value_[j + 1];
+            if (std::abs(cost - gradient_[j]) > dual_tolerance * std::max(1.0, std::abs(cost))) return false;
+            value += cost * z[j];
         }
-        if (minimax) value = -s;
+        if (epigraph_ != nullptr) value = -s;
         return std::isfinite(value);
     }
 
@@ -303,18 +366,27 @@ private:
     }
 
     double cost_of(std::size_t variable) const {
-        return !epigraph_.empty() || variable >= objective_.size() ? 0 : objective_[variable];
+        return objective_ == nullptr || variable >= objective_->size() ? 0 : (*objective_)[variable];
     }
 
     const HighsApi* api_ = nullptr;
     std::size_t n_functions_ = 0;  // at most so many in minimise_maximum
     std::size_t n_columns_ = 0;    // variables
     std::vector<Row> rows_;
+    std::vector<double> coefficients_;  // of all rows, one after the other
+    IndependentRows independent_rows_;  // the same rows, as long as they are
     void* highs_ = nullptr;
+    bool passed_ = false;  // whether HiGHS has all of the above
 
-    std::vector<double> objective_;   // of the present question
-    std::vector<Function> epigraph_;  // likewise; empty: maximise
-    std::vector<double> column_value_, column_dual_, row_value_, row_dual_;
+    // The present question: one of the two.
+    const std::vector<double>* objective_ = nullptr;
+    const std::vector<AffineFunction>* epigraph_ = nullptr;
+    std::vector<std::vector<double>> epigraph_held_;  // the coefficients that HiGHS has, by function
+
+    // scratch
+    std::vector<HighsInt> index_;
+    std::vector<double> value_;
+    std::vector<double> column_value_, column_dual_, row_value_, row_dual_, gradient_;
 };
 
 }  // namespace ocp

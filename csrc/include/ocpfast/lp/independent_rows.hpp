@@ -1,0 +1,150 @@
+// Rows L <= a.z <= U in independent directions, and multiples of them. In the coordinates w_k = a_k.z they are a box,
+// so that extremes of linear functions can be written down and need no simplex.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "ocpfast/constraint.hpp"
+
+namespace ocp {
+
+struct AffineFunction {
+    std::vector<double> coefficients;
+    double constant;
+};
+
+class IndependentRows {
+public:
+    void clear() {
+        directions_.clear();
+        size_ = 0;
+        rows_.clear();
+        independent_ = true;
+        outdated_ = true;
+    }
+
+    // Whether the rows are of this kind: if not, nothing below may be asked.
+    bool independent() const { return independent_; }
+
+    // A row over the first n variables, its coefficients of length 1 or so; a new direction is one over a new variable.
+    void add(const double* coefficients, std::size_t n) {
+        if (!independent_) return;
+        if (n == size_ + 1) {
+            // Weights can grow by 1 / the last coefficient. Where rounding could then decide between finite and not,
+            // HiGHS, whose answers are checked, decides.
+            independent_ = coefficients[size_] > 1e-6;
+            directions_.insert(directions_.end(), coefficients, coefficients + n);
+            rows_.push_back({size_, 1, -infinity, infinity});
+            ++size_;
+        } else {
+            weigh(coefficients, n, first_);
+            std::size_t direction = 0, n_directions = 0;
+            for (std::size_t k = 0; k < first_.size(); ++k) {
+                if (std::abs(first_[k]) <= negligible) continue;
+                direction = k;
+                ++n_directions;
+            }
+            independent_ = n <= size_ && n_directions == 1;
+            if (independent_) rows_.push_back({direction, first_[direction], -infinity, infinity});
+        }
+        outdated_ = true;
+    }
+
+    void set_bounds(std::size_t row, double lower, double upper) {
+        if (!independent_) return;
+        rows_[row].lower = lower;
+        rows_[row].upper = upper;
+        outdated_ = true;
+    }
+
+    // sup of c.z; c of length 1 or so.
+    double maximum(const std::vector<double>& objective) {
+        update();
+        weigh(objective.data(), objective.size(), first_);
+        double sum = 0;
+        for (std::size_t k = 0; k < first_.size(); ++k) sum -= smallest(-first_[k], k, negligible);
+        return sum;
+    }
+
+    // inf of max(f, g). By duality it is the largest over m in [0, 1] of inf m f + (1 - m) g, which is concave and
+    // piecewise linear in m: one of its corners attains it, and they are 0, 1 and where a weight vanishes.
+    double minimum_of_larger(const AffineFunction& f, const AffineFunction& g) {
+        update();
+        weigh(f.coefficients.data(), f.coefficients.size(), first_);
+        weigh(g.coefficients.data(), g.coefficients.size(), second_);
+        const std::size_t n = std::max(first_.size(), second_.size());
+        first_.resize(n, 0.0);
+        second_.resize(n, 0.0);
+        const double size_of_f = largest(first_), size_of_g = largest(second_);
+        const auto mixed = [&](double m) {
+            const double little = negligible * (m * size_of_f + (1 - m) * size_of_g);
+            double sum = m * f.constant + (1 - m) * g.constant;
+            for (std::size_t k = 0; k < n; ++k) sum += smallest(m * first_[k] + (1 - m) * second_[k], k, little);
+            return sum;
+        };
+        double result = std::max(mixed(0), mixed(1));
+        for (std::size_t k = 0; k < n; ++k) {
+            if (first_[k] * second_[k] < 0) result = std::max(result, mixed(second_[k] / (second_[k] - first_[k])));
+        }
+        return result;
+    }
+
+private:
+    struct Row {
+        std::size_t direction;
+        double factor;  // of that direction
+        double lower, upper;
+    };
+    static constexpr double negligible = 1e-9;  // a weight that HiGHS's dual tolerance would let pass as 0, too
+
+    static double largest(const std::vector<double>& weights) {
+        double result = 0;
+        for (const double weight : weights) result = std::max(result, std::abs(weight));
+        return result;
+    }
+
+    // The weights of a vector in the directions, by back substitution; coordinates beyond them stay what they are.
+    void weigh(const double* coefficients, std::size_t n, std::vector<double>& weights) const {
+        weights.assign(coefficients, coefficients + n);
+        weights.resize(std::max(n, size_), 0.0);
+        for (std::size_t k = size_; k-- > 0;) {
+            const double* direction = &directions_[k * (k + 1) / 2];
+            weights[k] /= direction[k];
+            for (std::size_t j = 0; j < k; ++j) weights[j] -= weights[k] * direction[j];
+        }
+    }
+
+    void update() {
+        if (!outdated_) return;
+        outdated_ = false;
+        lower_.assign(size_, -infinity);
+        upper_.assign(size_, infinity);
+        for (const Row& row : rows_) {
+            const double one = row.lower / row.factor, other = row.upper / row.factor;
+            double& lower = lower_[row.direction];
+            double& upper = upper_[row.direction];
+            lower = std::max(lower, std::min(one, other));
+            upper = std::min(upper, std::max(one, other));
+        }
+    }
+
+    // inf of weight * w_k.
+    double smallest(double weight, std::size_t k, double little) const {
+        const double bound = k >= size_ ? -infinity : weight > 0 ? lower_[k] : upper_[k];
+        if (std::isfinite(bound)) return weight * bound;
+        return std::abs(weight) <= little ? 0 : -infinity;
+    }
+
+    std::vector<double> directions_;  // a triangle: direction k has k + 1 coefficients
+    std::size_t size_ = 0;            // number of directions
+    std::vector<Row> rows_;
+    bool independent_ = true;
+    std::vector<double> lower_, upper_;   // of w_k: what the rows of a direction have in common
+    bool outdated_ = true;                // the two above
+    std::vector<double> first_, second_;  // scratch: weights
+};
+
+}  // namespace ocp
