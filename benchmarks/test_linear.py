@@ -94,7 +94,7 @@ def test_later_periods_cost_no_more(report, request, options):
         assert regret == 0
         peaks.append(peak_megabytes())
     periods = 2_000 * N
-    seconds = [(play(early, 2_000)[2], play(late, 2_000)[2]) for _ in range(7)]
+    seconds = [(play(early, 2_000)[2], play(late, 2_000)[2]) for _ in range(20)]
     first, last = (1e9 * min(window) / periods for window in zip(*seconds, strict=True))
     growth = peaks[-1] - peaks[1]  # the first ones make room for the results
     report(

@@ -85,7 +85,6 @@ public:
           rows_(std::move(rows)),
           n_features_(static_cast<std::size_t>(n_features)),
           n_blocks_(shared ? 1 : domain_->n_layers()),
-          indices_per_block_(domain_->n_cells() / n_blocks_),
           prior_(std::move(prior)) {}
 
     // Vector states: the domain is open.
@@ -106,7 +105,7 @@ public:
     std::int64_t block(std::int64_t index) const {
         if (n_blocks_ == 1) return 0;
         if (domain_->open()) return index / domain_->n_actions() % n_blocks_;
-        return index / indices_per_block_;  // the indices of a block are neighbours
+        return index / (domain_->n_cells() / n_blocks_);  // the indices of a block are neighbours
     }
 
 private:
@@ -114,7 +113,7 @@ private:
     std::shared_ptr<const FeatureRows> rows_;
     FeatureSource source_{nullptr, nullptr, 1};
     std::size_t n_features_;
-    std::int64_t n_blocks_, indices_per_block_;
+    std::int64_t n_blocks_;
     std::vector<PriorRow> prior_;
 };
 

@@ -36,7 +36,8 @@ public:
           selection_(selection),
           lower_bounds_(std::move(lower)),
           upper_bounds_(std::move(upper)),
-          tolerances_(tolerances) {
+          tolerances_(tolerances),
+          indices_per_block_(partition().n_cells() / features_->n_blocks()) {
         for (std::int64_t block = 0; block < features_->n_blocks(); ++block) {
             blocks_.emplace_back(LinearBlock(features_, block, api, tolerances), selection, window);
         }
@@ -118,7 +119,7 @@ public:
             blocks_[b].end_episode();
             if (blocks_[b].hypotheses().version() != before) {
                 // some index of the block; an open domain may have none, and with a window nobody asks which it is
-                changed(static_cast<std::int64_t>(b) * partition().n_cells() / features_->n_blocks());
+                changed(static_cast<std::int64_t>(b) * indices_per_block_);
             }
         }
     }
@@ -140,19 +141,20 @@ public:
     // The point of a state, met before or not; calls added(point) for a new one.
     template <class Added>
     std::int64_t locate(const double* state, std::int64_t layer, Added&& added) {
-        return blocks_[block_of_layer(layer)].hypotheses().locate(state, layer, [&](std::int64_t point) {
-            const auto at = static_cast<std::size_t>(point), n_actions = static_cast<std::size_t>(partition().n_actions());
-            if (answers_.size() <= at) {
-                answers_.resize(at + 1);
-                old_.resize(answers_.size() * n_actions, 0);
-            }
+        auto& store = blocks_[block_of_layer(layer)];
+        return store.hypotheses().locate(state, layer, [&](std::int64_t point) {
+            const auto at = static_cast<std::size_t>(point);
+            if (answers_.size() <= at) answers_.resize(at + 1);
             answers_[at] = Answer{};
-            std::fill_n(old_.begin() + static_cast<std::ptrdiff_t>(at * n_actions), n_actions, 0);
+            for (std::int64_t action = 0; action < partition().n_actions(); ++action) {
+                const auto i = static_cast<std::size_t>(index(layer, point, action));
+                if (i < old_.size()) old_[i] = 0;
+            }
             added(point);
         });
     }
 
-    // Whether a layer has so many points that collect is worth its time.
+    // Whether there are so many points that collect is worth its time.
     bool crowded(std::int64_t layer) const { return blocks_[block_of_layer(layer)].hypotheses().crowded(); }
 
     // Forgets the points that neither a constraint holds nor the caller, who calls hold(point) for each of its own.
@@ -180,15 +182,16 @@ public:
     }
     bool is_new(std::int64_t index) const {
         if (visited_.empty()) visited_.assign(blocks_.size(), Basis(features_->n_features()));
-        if (old_.empty()) old_.assign(static_cast<std::size_t>(partition().n_cells()), 0);
-        std::uint8_t& old = old_[static_cast<std::size_t>(index)];
-        if (old) return false;
-        const double* phi = block(index).feature(index);
-        unvisited_part_.assign(phi, phi + features_->n_features());
-        visited_[block_number(index)].split(unvisited_part_, coefficients_);
-        const double left = length(unvisited_part_.data(), unvisited_part_.size());
-        old = left <= tolerances_.dependence * length(phi, unvisited_part_.size());
-        return !old;
+        const auto at = static_cast<std::size_t>(index);
+        if (old_.size() <= at) old_.resize(std::max(at + 1, static_cast<std::size_t>(partition().n_cells())), 0);
+        if (old_[at]) return false;
+        const std::size_t number = block_number(index), n = features_->n_features();
+        unvisited_part_.resize(n);
+        blocks_[number].hypotheses().read_feature(index, unvisited_part_.data());
+        const double size = length(unvisited_part_.data(), n);
+        visited_[number].split(unvisited_part_, coefficients_);
+        old_[at] = length(unvisited_part_.data(), n) <= tolerances_.dependence * size;
+        return !old_[at];
     }
 
     bool order_matters() const { return true; }
@@ -253,7 +256,8 @@ private:
     };
 
     std::size_t block_number(std::int64_t index) const {
-        return static_cast<std::size_t>(features_->block(index));
+        if (blocks_.size() == 1) return 0;
+        return static_cast<std::size_t>(partition().open() ? features_->block(index) : index / indices_per_block_);
     }
     std::size_t block_of_layer(std::int64_t layer) const {
         return blocks_.size() == 1 ? 0 : static_cast<std::size_t>(layer);
@@ -357,6 +361,7 @@ private:
     // Questions are memoised and warm-start the next one, so they change what is behind them, never what is known.
     mutable std::vector<Store> blocks_;
     mutable std::vector<Answer> answers_;  // per (layer, point)
+    std::int64_t indices_per_block_;       // 0 where the domain is open
 
     std::vector<Staged> staged_;
     std::unordered_map<std::int64_t, Held> held_;  // by stored transition

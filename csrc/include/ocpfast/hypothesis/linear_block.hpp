@@ -78,15 +78,11 @@ public:
     }
     std::int64_t layer_of(std::int64_t point) const { return states_->layer_of(point / features_->n_blocks()); }
 
-    // The feature of an index; valid until the next call.
-    const double* feature(std::int64_t index) const {
-        if (states_) {
-            const std::int64_t n_actions = features_->domain().n_actions();
-            return states_->feature(index / n_actions / features_->n_blocks(), index % n_actions);
-        }
-        feature_.resize(features_->n_features());
-        features_->rows()->read(index, feature_.data());
-        return feature_.data();
+    void read_feature(std::int64_t index, double* feature) const {
+        if (!states_) return features_->rows()->read(index, feature);
+        const std::int64_t n_actions = features_->domain().n_actions();
+        const double* row = states_->feature(index / n_actions / features_->n_blocks(), index % n_actions);
+        std::copy(row, row + features_->n_features(), feature);
     }
 
     // ---- what is known -----------------------------------------------------------------------------------------
@@ -101,6 +97,7 @@ public:
         Memo& memo = recall(index);
         if (memo.pinned) return memo.value;
         if (!memo.upper_known) {
+            ensure_rows();
             memo.upper = supremum(feature(index), 1);
             memo.upper_known = true;
         }
@@ -110,6 +107,7 @@ public:
         Memo& memo = recall(index);
         if (memo.pinned) return memo.value;
         if (!memo.lower_known) {
+            ensure_rows();
             memo.lower = -supremum(feature(index), -1);
             memo.lower_known = true;
         }
@@ -185,7 +183,7 @@ public:
 
     // compatible, for any feature and without a memo.
     bool allows(const double* phi, const Constraint& c) {
-        if (pins_stale_) renew_pins();
+        ensure_rows();
         if (!reduce_by_pins(phi, 1)) return within(reduced_.constant, c);
         if (c.lower > -infinity && supremum(phi, 1) < c.lower - slack(c.lower)) return false;
         return c.upper == infinity || -supremum(phi, -1) <= c.upper + slack(c.upper);
@@ -261,8 +259,12 @@ private:
         return static_cast<std::size_t>(index / n_actions / features_->n_blocks() * n_actions + index % n_actions);
     }
 
-    bool pinned_by_nothing(std::int64_t index) const {
-        return length(feature(index), features_->n_features()) == 0;
+    bool pinned_by_nothing(std::int64_t index) const { return length(feature(index), features_->n_features()) == 0; }
+    // Until the next call.
+    const double* feature(std::int64_t index) const {
+        feature_.resize(features_->n_features());
+        read_feature(index, feature_.data());
+        return feature_.data();
     }
 
     double slack(double value) const { return tolerances_.feasibility * std::max(1.0, std::abs(value)); }
@@ -311,14 +313,10 @@ private:
         return true;
     }
 
+    // Not for pinned features. The rows must be up to date.
     double supremum(const double* phi, double sign) {
-        if (!has_rows()) {
-            ++statistics_.answered;
-            return infinity;
-        }
-        ensure_rows();
-        reduce(phi, sign);
-        if (reduced_.left > tolerances_.dependence) {
+        if (has_rows()) reduce(phi, sign);
+        if (!has_rows() || reduced_.left > tolerances_.dependence) {
             ++statistics_.answered;
             return infinity;
         }
@@ -377,8 +375,8 @@ private:
         for (const Constraint& c : equalities_) pin(feature(c.index), c.lower);
     }
 
-    // The pins must be up to date.
     void ensure_rows() {
+        if (pins_stale_) renew_pins();
         if (!rows_stale_) return;
         rows_stale_ = false;
         spanned_.clear();
@@ -414,9 +412,9 @@ private:
     std::vector<LinearBlock> prior_alone_;  // the prior and nothing else, once something conflicts
     LpStatistics statistics_;
 
-    Reduced reduced_;                   // scratch: of the last feature looked at
-    std::vector<double> coefficients_;  // likewise, in a basis
-    mutable std::vector<double> feature_;
+    Reduced reduced_;                      // scratch: of the last feature looked at
+    std::vector<double> coefficients_;     // likewise, in a basis
+    mutable std::vector<double> feature_;  // likewise, as it is
 };
 
 }  // namespace ocp

@@ -62,8 +62,8 @@ public:
         double velocity = state[1];
         const double push = alpha * force;
         if (runge_kutta_) {
-            // The first by itself: before a loop the compiler copies 30 constants to the stack, which costs a control
-            // step without substeps 10 ns.
+            // The first by itself, so that a control step without substeps enters no loop: in an episode that is 10 ns
+            // faster (GCC 12, which sets up the constants of a loop on the stack), though no shorter in instructions.
             runge_kutta_step(angle, velocity, push);
             for (std::int64_t i = 1; i < substeps_; ++i) runge_kutta_step(angle, velocity, push);
         } else {
