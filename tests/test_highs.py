@@ -107,7 +107,7 @@ def test_python_gives_the_values_of_the_library(block):
         np.testing.assert_array_equal(played["python"][0], values, err_msg=f"seed {seed}")
         assert played["python"][1] == statistics, f"seed {seed}"
         lps += statistics["lps"]
-    assert lps > 100 * CASES
+    assert lps > 50 * CASES
 
 
 # A learning run on its own, in an environment of its own; without the random numbers of any library.
