@@ -114,8 +114,7 @@ class Case:
     def compare(self, agents, names):
         for t, x, a in np.ndindex(1 if self.homogeneous else self.horizon, self.n_states, self.n_actions):
             values = [
-                (agent.upper(name[x], a, t), agent.lower(name[x], a, t))
-                for agent, name in zip(agents, names, strict=True)
+                (agent.upper(name[x], a, t), agent.lower(name[x], a, t)) for agent, name in zip(agents, names, strict=True)
             ]
             assert values[0] == values[1] == values[2]
             # points have other numbers, so linear programs may be solved in another order
@@ -491,6 +490,4 @@ def test_rank_of_sparse_features():
     for shared in (False, True):
         expected = ocp.LinearFeatures(table, shared=shared).eluder_dimension()
         assert ocp.LinearFeatures(sparse, shared=shared, n_actions=2).eluder_dimension() == expected
-    assert ocp.LinearFeatures(sparse[0], horizon=4, n_actions=2).eluder_dimension() == 4 * np.linalg.matrix_rank(
-        dense[0]
-    )
+    assert ocp.LinearFeatures(sparse[0], horizon=4, n_actions=2).eluder_dimension() == 4 * np.linalg.matrix_rank(dense[0])
