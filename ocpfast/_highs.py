@@ -1,29 +1,61 @@
-"""HiGHS at C speed: the library inside highspy, opened once."""
+"""HiGHS at C speed: the library inside highspy, opened once, or else highspy's Python API.
+
+The environment variable ``OCPFAST_HIGHS`` decides which when HiGHS is first needed: ``library`` (an ImportError where
+it cannot be opened), ``python`` (the same results, slower), or unset: the library and, where it cannot be
+opened, Python with a RuntimeWarning.
+"""
 
 from __future__ import annotations
 
+import os
 import threading
+import warnings
 from pathlib import Path
 
 from ocpfast import _core
 
+_VARIABLE = "OCPFAST_HIGHS"
 _lock = threading.Lock()
 
 
 def load() -> None:
     """Make the functions of HiGHS available to the compiled classes, if they are not yet."""
     with _lock:
-        if _core.highs_is_loaded():
+        if _core.highs_in_use() is not None:
             return
-        import highspy
+        choice = os.environ.get(_VARIABLE, "")
+        if choice not in ("", "library", "python"):
+            raise ValueError(f"{_VARIABLE}: expected 'library' or 'python', or no such variable, got {choice!r}")
+        if choice == "python":
+            return _core.use_highspy()
+        failure = _open_library()
+        if failure is None:
+            return
+        if choice == "library":
+            raise ImportError(f"{failure} ({_VARIABLE}=library)")
+        _core.use_highspy()
+    warnings.warn(
+        f"{failure}; linear programs go through highspy's Python API instead, which gives the same results but is "
+        f"slower ({_VARIABLE}=python says that this is meant)",
+        RuntimeWarning,
+        stacklevel=4,  # whoever made the class or the agent
+    )
 
-        folder = Path(highspy.__file__).parent
-        # newer releases keep the library beside the binding, older ones inside it
-        candidates = [*sorted(folder.glob("libhighs*")), *sorted(folder.glob("_core*.so")), *folder.glob("*.so")]
-        tried = []
-        for candidate in candidates:
-            try:
-                return _core.load_highs(str(candidate))
-            except RuntimeError as error:
-                tried.append(f"{candidate.name}: {error}")
-        raise ImportError(f"no usable HiGHS library in {folder}; tried {'; '.join(tried) or 'nothing'}")
+
+def _open_library() -> str | None:
+    """Open the library that highspy itself uses. None, or what was tried and why it failed."""
+    import highspy
+
+    folder = Path(highspy.__file__).parent
+    # What the binding is linked with is found through it, so that it is the very same library; older releases have it
+    # inside the binding. Then by name, for loaders that do not look through.
+    candidates = [Path(highspy._core.__file__), *sorted(folder.glob("libhighs*"))]
+    tried = []
+    for candidate in candidates:
+        try:
+            _core.load_highs(str(candidate))
+        except RuntimeError as error:
+            tried.append(f"{candidate.name}: {error}")
+        else:
+            return None
+    return f"no usable HiGHS library in {folder}; tried {'; '.join(tried)}"

@@ -145,6 +145,11 @@ class LinearFeatures(_Linear):
     selection="eluder" holds at most `eluder_dimension` of them and solves no linear program (with ``bounds`` that have
     a finite upper end: none as long as a state has at most two undetermined actions).
 
+    Linear programs are solved by HiGHS, which a thread cannot enter twice: an agent must not be used from within a
+    callback of a highspy model that the same thread is solving. Other highspy models, in any thread and with any
+    number of threads, are not disturbed. The environment variable ``OCPFAST_HIGHS=python`` solves through highspy's
+    Python API, slower, instead of its library.
+
     Examples
     --------
     The chain with features that contain Q*, which dynamic programming gives:

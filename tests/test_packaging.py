@@ -1,19 +1,16 @@
 """What is built is what users get: wheel, source distribution and editable install."""
 
-import os
 import re
-import shutil
-import subprocess
 import sys
 import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
+from commands import ROOT, call
 
 import ocpfast as ocp
 
-ROOT = Path(__file__).parents[1]
 SMOKE = """
 import ocpfast as ocp, os
 result = ocp.run(ocp.OCP(ocp.TabulaRasa(5, 2, horizon=5)), ocp.Chain(5), episodes=60, progress=False)
@@ -23,31 +20,6 @@ print(os.path.dirname(ocp.__file__))
 """
 
 pytestmark = pytest.mark.skipif(not (ROOT / "setup.py").exists(), reason="needs the source tree")
-
-
-def call(*command, cwd, **environment):
-    environment = {**os.environ, **environment}
-    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-@pytest.fixture(scope="module")
-def source(tmp_path_factory):
-    """A copy of the tracked files, so that nothing is built in the source tree."""
-    copy = tmp_path_factory.mktemp("source") / "ocpfast"
-    unwanted = shutil.ignore_patterns(
-        ".git", ".venv*", "build", "dist", "*.egg-info", "*.so", "__pycache__", ".*_cache"
-    )
-    shutil.copytree(ROOT, copy, ignore=unwanted)
-    return copy
-
-
-@pytest.fixture(scope="module")
-def built(source):
-    """`python -m build`: the source distribution, and the wheel made from it."""
-    call(sys.executable, "-m", "build", "--outdir", "built", cwd=source)
-    return source / "built"
 
 
 def test_the_source_distribution_has_all_it_needs(built):

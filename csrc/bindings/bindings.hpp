@@ -41,8 +41,11 @@ private:
 // The point of a Python state where the domain is not open; TypeError or ValueError that names the argument otherwise.
 std::int64_t checked_point(const ocp::Partition& partition, py::handle state, const char* name);
 
-// HiGHS, once load_highs was called from Python; else NULL.
+// HiGHS, once load_highs or use_highspy was called from Python; else NULL.
 const ocp::HighsApi* loaded_highs();
+
+// HiGHS through highspy's Python API.
+const ocp::HighsApi& python_highs();
 
 // The bit generator in a NumPy capsule. Whoever passes the capsule keeps the generator alive.
 ocp_bitgen* bitgen_of(const py::capsule& capsule);

@@ -1,6 +1,7 @@
 // Features, HiGHS, and LinearStore: ConstraintStore over a block of a linear class.
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -17,7 +18,22 @@
 
 namespace {
 
-std::optional<ocp::HighsApi> highs;
+// A model keeps the table it was made with: tables stay where they are, whichever is in use for new ones.
+std::map<std::string, ocp::HighsApi> libraries;  // by path
+const ocp::HighsApi* highs = nullptr;            // in use
+std::optional<std::string> highs_source;         // its path, or "highspy"
+
+void load_highs(const std::string& path) {
+    auto found = libraries.find(path);
+    if (found == libraries.end()) found = libraries.emplace(path, ocp::HighsApi::load(path.c_str())).first;
+    highs = &found->second;
+    highs_source = path;
+}
+
+void use_highspy() {
+    highs = &python_highs();
+    highs_source = "highspy";
+}
 
 std::vector<ocp::PriorRow> prior_rows(const Doubles& a, const Doubles& b, const std::vector<bool>& equality) {
     std::vector<ocp::PriorRow> rows;
@@ -115,12 +131,13 @@ LinearStore make_store(const Doubles& table, const Doubles& prior_a, const Doubl
 }  // namespace
 
 const ocp::HighsApi* loaded_highs() {
-    return highs ? &*highs : nullptr;
+    return highs;
 }
 
 void bind_linear(py::module_& m) {
-    m.def("load_highs", [](const std::string& path) { highs = ocp::HighsApi::load(path.c_str()); }, py::arg("path"));
-    m.def("highs_is_loaded", [] { return highs.has_value(); });
+    m.def("load_highs", &load_highs, py::arg("path"));
+    m.def("use_highspy", &use_highspy);
+    m.def("highs_in_use", [] { return highs_source; });
     py::class_<ocp::Features, std::shared_ptr<ocp::Features>>(m, "Features")
         .def(py::init(&dense_features), py::kw_only(), py::arg("domain"), py::arg("table"), py::arg("n_features"),
              py::arg("shared"), py::arg("prior_a"), py::arg("prior_b"), py::arg("prior_equality"))

@@ -1,5 +1,6 @@
 // The functions of HiGHS's C API that ocpfast calls, found at run time: neither its headers nor its library are needed
-// to compile. Their names and types are the stable part of HiGHS; tested with 1.9 to 1.15.
+// to compile. Their names and types are the stable part of HiGHS; tested with 1.9 to 1.15. Whoever fills in the table
+// by other means keeps to their conventions: a negative status is a failure, nothing throws, create may return NULL.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +43,7 @@ struct HighsApi {
     HighsInt (*solution)(const void* highs, double* column_value, double* column_dual, double* row_value,
                          double* row_dual);
     HighsInt (*int_info)(const void* highs, const char* name, HighsInt* value);
+    void (*reset_scheduler)(HighsInt blocking);  // of the calling thread
 
     // The library must stay the one that Python imported, so that its threads' schedulers are shared.
     static HighsApi load(const char* path) {
@@ -72,6 +74,7 @@ struct HighsApi {
         find(api.model_status, "Highs_getModelStatus");
         find(api.solution, "Highs_getSolution");
         find(api.int_info, "Highs_getIntInfoValue");
+        find(api.reset_scheduler, "Highs_resetGlobalScheduler");
         void* highs = api.create();
         const HighsInt size = api.size_of_int(highs);
         api.destroy(highs);

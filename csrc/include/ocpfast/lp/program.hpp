@@ -87,7 +87,7 @@ public:
         coefficients_.insert(coefficients_.end(), coefficients.begin(), coefficients.end());
         independent_rows_.add(coefficients.data(), coefficients.size());
         independent_rows_.set_bounds(rows_.size() - 1, lower, upper);
-        if (passed_) pass_row(rows_.back());
+        if (passed_) tell(pass_row(rows_.back()));
         return rows_.size() - 1;
     }
 
@@ -95,7 +95,7 @@ public:
         rows_[row].lower = lower;
         rows_[row].upper = upper;
         independent_rows_.set_bounds(row, lower, upper);
-        if (passed_) check(api_->change_row_bounds(highs_, row_number(row), lower, upper));
+        if (passed_) tell(api_->change_row_bounds(highs_, row_number(row), lower, upper));
     }
     void free_row(std::size_t row) { set_bounds(row, -infinity, infinity); }
 
@@ -165,12 +165,20 @@ private:
 
     void ensure_columns(std::size_t n) {
         for (; n_columns_ < n; ++n_columns_) {
-            if (passed_) check(api_->add_column(highs_, 0, -infinity, infinity, 0, nullptr, nullptr));
+            if (passed_) tell(api_->add_column(highs_, 0, -infinity, infinity, 0, nullptr, nullptr));
         }
     }
 
-    static void check(HighsInt status) {
-        if (status < 0) throw SolverFailure("HiGHS refused a change of the model");
+    // The rows here are the truth: a model that did not take a change of them is made again when next solved.
+    void tell(HighsInt status) {
+        if (status < 0) forget_model();
+    }
+
+    // While solving there is no second chance; the model, which may be half changed, is made again next time.
+    void check(HighsInt status) {
+        if (status >= 0) return;
+        forget_model();
+        throw SolverFailure("HiGHS refused a change of the model");
     }
 
     void forget_model() {
@@ -189,6 +197,7 @@ private:
     void create() {
         if (api_ == nullptr) throw SolverFailure("HiGHS is not loaded");
         highs_ = api_->create();
+        if (highs_ == nullptr) throw SolverFailure("HiGHS could not make a model");
         // Measured best for re-solves of a few hundred microseconds and less: plain warm dual simplex.
         api_->set_bool(highs_, "output_flag", 0);
         api_->set_string(highs_, "presolve", "off");
@@ -232,12 +241,12 @@ private:
                             index_.data(), value_.data()));
     }
 
-    void pass_row(const Row& row) {
+    HighsInt pass_row(const Row& row) {
         index_.clear();
         value_.clear();
         append_entries(row);
-        check(api_->add_row(highs_, row.lower, row.upper, static_cast<HighsInt>(index_.size()), index_.data(),
-                            value_.data()));
+        return api_->add_row(highs_, row.lower, row.upper, static_cast<HighsInt>(index_.size()), index_.data(),
+                             value_.data());
     }
 
     void append_entries(const Row& row) {
@@ -299,12 +308,16 @@ private:
         api_->set_double(highs_, "primal_simplex_bound_perturbation_multiplier", perturbation);
     }
 
+    // HiGHS's scheduler belongs to the thread, and with it to the user's own models there. The one that a run with one
+    // thread starts is stopped again (1 us), else the user's next run with more threads would fail. Where the user
+    // started one with more, only "as many as it has" is accepted, and it is left running.
     HighsInt run(LpStatistics& statistics) {
-        if (api_->run(highs_) < 0) {
-            // Its scheduler belongs to the thread: if the user's own HiGHS started it with another number of
-            // threads, only "as many as it has" is accepted.
+        if (api_->run(highs_) >= 0) {
+            api_->reset_scheduler(1);
+        } else {
             api_->set_int(highs_, "threads", 0);
-            api_->run(highs_);
+            api_->run(highs_);  // if this fails too, the model has no status
+            api_->set_int(highs_, "threads", 1);
         }
         HighsInt pivots = 0;
         api_->int_info(highs_, "simplex_iteration_count", &pivots);
