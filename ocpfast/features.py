@@ -19,6 +19,7 @@ __all__ = ["FeatureFunction"]
 # How many values of a Python function are remembered: enough for the transitions that replay stores by default.
 _REMEMBERED = 100_000
 _COMPILED = "int (int64_t period, const void *state, int64_t action, double *features, void *user_data)"
+_CFUNCTION: Any = ctypes.CFUNCTYPE(None).__mro__[1]  # the base of all ctypes functions, which has no public name
 _SIGNATURE = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p
 )
@@ -225,10 +226,10 @@ def _compiled(function: Any) -> tuple[int, int] | None:
             raise ValueError(f"function: expected the signature {_COMPILED!r}, got {signature!r}")
         return address, user_data
     function = getattr(function, "ctypes", function)  # a numba cfunc
-    if not isinstance(function, ctypes._CFuncPtr):
+    if not isinstance(function, _CFUNCTION):
         return None
     types = [function.restype, *(function.argtypes or ())]
-    integers = {ctypes.c_int: "int", ctypes.c_int64: "int64_t", ctypes.c_longlong: "int64_t"}
+    integers: dict[Any, str] = {ctypes.c_int: "int", ctypes.c_int64: "int64_t", ctypes.c_longlong: "int64_t"}
     described = [
         integers.get(kind, "pointer" if kind is ctypes.c_void_p or hasattr(kind, "contents") else str(kind))
         for kind in types
@@ -276,19 +277,18 @@ class DenseSource(Source):
         table.flags.writeable = False
         self.table = table
         self.periods = len(table) if table.ndim == 4 else None
-        self.n_states, self.n_actions, self.n_features = (int(n) for n in table.shape[-3:])
+        self._n_states, self.n_actions, self.n_features = (int(n) for n in table.shape[-3:])
+        self.n_states = self._n_states
 
     def ranks(self, fixed: NDArray[np.float64], shared: bool) -> list[int]:
         blocks = self.table if self.table.ndim == 4 and not shared else self.table[np.newaxis]
-        return [
-            int(np.linalg.matrix_rank(np.vstack([fixed, block.reshape(-1, self.n_features)]))) for block in blocks
-        ]
+        return [int(np.linalg.matrix_rank(np.vstack([fixed, block.reshape(-1, self.n_features)]))) for block in blocks]
 
     def unit(self) -> float:
         return _power_of_two(float(np.abs(self.table).max()))
 
     def core(self, horizon: int, shared: bool, prior: dict[str, Any]) -> _core.Features:
-        domain = _core.Partition(self.n_states, self.n_actions, horizon)
+        domain = _core.Partition(self._n_states, self.n_actions, horizon)
         table = (self.table / self.unit()).ravel()
         return _core.Features(domain=domain, table=table, n_features=self.n_features, shared=shared, **prior)
 
@@ -318,7 +318,8 @@ class SparseSource(Source):
             raise ValueError(
                 f"phi: expected shape (S * {self.n_actions}, K) with {self.n_actions} actions, got {shape}"
             )
-        self.n_states, self.n_features = shape[0] // self.n_actions, int(shape[1])
+        self._n_states, self.n_features = shape[0] // self.n_actions, int(shape[1])
+        self.n_states = self._n_states
 
     def ranks(self, fixed: NDArray[np.float64], shared: bool) -> list[int]:
         triangles = [_triangles(one) for one in self.rows]
@@ -329,7 +330,7 @@ class SparseSource(Source):
         return _power_of_two(max(float(abs(one.data).max(initial=0.0)) for one in self.rows))
 
     def core(self, horizon: int, shared: bool, prior: dict[str, Any]) -> _core.Features:
-        domain = _core.Partition(self.n_states, self.n_actions, horizon)
+        domain = _core.Partition(self._n_states, self.n_actions, horizon)
         offsets = np.cumsum([0, *(one.nnz for one in self.rows)])
         start = [one.indptr[:-1] + offset for one, offset in zip(self.rows, offsets, strict=False)]
         return _core.Features(
@@ -373,7 +374,7 @@ def _triangles(rows: Any) -> list[NDArray[np.float64]]:
     """Dense rows with the same span and singular values, at most K for each block of 8 MB."""
     n, k = rows.shape
     step = max(k, 2**20 // k)
-    return [np.linalg.qr(rows[i : i + step].toarray(), mode="r") for i in range(0, n, step)]
+    return [np.asarray(np.linalg.qr(rows[i : i + step].toarray(), mode="r")) for i in range(0, n, step)]
 
 
 class OpenSource(Source):
@@ -435,7 +436,9 @@ def source_of(phi: Any, n_actions: int | None, horizon: int | None) -> Source:
             raise ValueError("n_actions: expected an integer with sparse phi of shape (S * A, K), got None")
         return SparseSource(phi, n_actions)
     if callable(phi) or _compiled(phi) is not None:
-        raise TypeError("phi: expected an array, sparse rows or a FeatureFunction; wrap the function in FeatureFunction")
+        raise TypeError(
+            "phi: expected an array, sparse rows or a FeatureFunction; wrap the function in FeatureFunction"
+        )
     dense = DenseSource(phi)
     if n_actions is not None and n_actions != dense.n_actions:
         raise ValueError(f"n_actions: expected {dense.n_actions} as in phi, or None, got {n_actions!r}")

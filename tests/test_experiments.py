@@ -7,9 +7,9 @@ import pytest
 
 import ocpfast as ocp
 
-# disturbance, options, mean hours and its standard error, of prototypes that share no code with this library. Those with
-# replay came as 630 and 575 without an error: a simulation's standard deviation is 24, so 5.4 is the error of a mean
-# over 20 of them. The 638 is of a second prototype, over 128 simulations.
+# disturbance, ties, replay, mean hours and its standard error, of prototypes that share no code with this library. With
+# replay they came as 630 and 575 without an error: a simulation's standard deviation is 24, so 5.4 is the error of a
+# mean over 20 of them. The 638 is of a second prototype, over 128 simulations.
 EXPERIMENTS = [
     (2.5, "first", False, 513, 2),
     (2.5, "random", False, 311, 2),

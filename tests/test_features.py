@@ -114,7 +114,8 @@ class Case:
     def compare(self, agents, names):
         for t, x, a in np.ndindex(1 if self.homogeneous else self.horizon, self.n_states, self.n_actions):
             values = [
-                (agent.upper(name[x], a, t), agent.lower(name[x], a, t)) for agent, name in zip(agents, names, strict=True)
+                (agent.upper(name[x], a, t), agent.lower(name[x], a, t))
+                for agent, name in zip(agents, names, strict=True)
             ]
             assert values[0] == values[1] == values[2]
             # points have other numbers, so linear programs may be solved in another order
@@ -351,14 +352,14 @@ def test_python_functions_are_remembered():
     assert sorted(calls) == [(0.25, 0), (0.25, 1)]
 
 
-class Broken(Exception):
+class BrokenError(Exception):
     pass
 
 
 @pytest.mark.parametrize(
     "answer, error, message",
     [
-        (Broken("no"), Broken, "no"),
+        (BrokenError("no"), BrokenError, "no"),
         ([1.0], ValueError, r"phi: expected 2 numbers, got shape \(1,\)"),
         ([1.0, np.nan], ValueError, r"phi: expected finite numbers, got nan for state \[1.\] and action 0"),
         (["1", "2"], TypeError, "phi: expected 2 numbers, got dtype <U1"),
@@ -389,11 +390,11 @@ def test_a_function_that_fails_leaves_the_agent_as_it_was(answer, error, message
 def test_an_exception_ends_the_run_as_it_is():
     def phi(state, action):
         if abs(state[0]) > 0.05:
-            raise Broken("too far")
+            raise BrokenError("too far")
         return [1.0, state[1]]
 
     hypothesis = ocp.LinearFeatures(ocp.FeatureFunction(phi, 2, 3, state_size=2), horizon=30)
-    with pytest.raises(Broken, match="too far"):
+    with pytest.raises(BrokenError, match="too far"):
         ocp.run(ocp.OCP(hypothesis), ocp.InvertedPendulum(2.5, 30), 20, simulations=4, workers=2, rng=0, progress=False)
 
 
@@ -490,4 +491,6 @@ def test_rank_of_sparse_features():
     for shared in (False, True):
         expected = ocp.LinearFeatures(table, shared=shared).eluder_dimension()
         assert ocp.LinearFeatures(sparse, shared=shared, n_actions=2).eluder_dimension() == expected
-    assert ocp.LinearFeatures(sparse[0], horizon=4, n_actions=2).eluder_dimension() == 4 * np.linalg.matrix_rank(dense[0])
+    assert ocp.LinearFeatures(sparse[0], horizon=4, n_actions=2).eluder_dimension() == 4 * np.linalg.matrix_rank(
+        dense[0]
+    )

@@ -52,8 +52,8 @@ std::int64_t act(Agent& agent, py::handle state, const py::capsule& bitgen) {
 
 template <class Agent>
 std::int64_t greedy(Agent& agent, py::handle state, py::handle period) {
-    const std::int64_t layer = period.is_none() ? agent.known().partition().layer(agent.period())
-                                                : checked_layer(agent, period);
+    const std::int64_t layer =
+        period.is_none() ? agent.known().partition().layer(agent.period()) : checked_layer(agent, period);
     return agent.greedy(point_of(agent, state, layer, "state"), layer);
 }
 
@@ -141,20 +141,20 @@ void bind_agents(py::module_& m) {
                          std::int64_t replay_capacity) {
                  ocp::Cells cells(std::move(partition), selection, window, {std::move(lower), std::move(upper)},
                                   track_lower);
-                 return AggregationOcp(std::move(cells), {ties, replay, immediate, discount, replay_sweeps, replay_capacity});
+                 return AggregationOcp(std::move(cells),
+                                       {ties, replay, immediate, discount, replay_sweeps, replay_capacity});
              }),
              py::arg("partition"), py::arg("track_lower"), py::arg("selection"), py::arg("window"), py::arg("lower"),
              py::arg("upper"), py::arg("ties"), py::arg("replay"), py::arg("immediate"), py::arg("discount"),
-             py::arg("replay_sweeps"),
-             py::arg("replay_capacity"));
+             py::arg("replay_sweeps"), py::arg("replay_capacity"));
     bind_agent<LinearOcp>(m, "LinearOcp")
         .def(py::init([](std::shared_ptr<ocp::Features> features, ocp::Selection selection, std::int64_t window,
                          std::vector<double> lower, std::vector<double> upper, ocp::Ties ties, ocp::ReplayMode replay,
-                         bool immediate, double discount, std::int64_t replay_sweeps,
-                         std::int64_t replay_capacity) {
+                         bool immediate, double discount, std::int64_t replay_sweeps, std::int64_t replay_capacity) {
                  ocp::Linear known(std::move(features), selection, window, {std::move(lower), std::move(upper)},
                                    loaded_highs(), {});
-                 return LinearOcp(std::move(known), {ties, replay, immediate, discount, replay_sweeps, replay_capacity});
+                 return LinearOcp(std::move(known),
+                                  {ties, replay, immediate, discount, replay_sweeps, replay_capacity});
              }),
              py::arg("features"), py::arg("selection"), py::arg("window"), py::arg("lower"), py::arg("upper"),
              py::arg("ties"), py::arg("replay"), py::arg("immediate"), py::arg("discount"), py::arg("replay_sweeps"),

@@ -81,8 +81,12 @@ public:
         }
         const std::int32_t number = place();
         Edge& edge = edges_[at(number)];
-        edge = {static_cast<std::int32_t>(point), static_cast<std::int32_t>(action), static_cast<std::int32_t>(next),
-                head, -1, reward};
+        edge = {static_cast<std::int32_t>(point),
+                static_cast<std::int32_t>(action),
+                static_cast<std::int32_t>(next),
+                head,
+                -1,
+                reward};
         head = number;
         if (next != terminal) {
             std::int32_t& incoming = incoming_[slot(layer, next)];
@@ -115,7 +119,7 @@ private:
         return number;
     }
 
-    void unlink(std::int32_t& head, std::int32_t number, std::int32_t Edge::*following) {
+    void unlink(std::int32_t& head, std::int32_t number, std::int32_t Edge::* following) {
         std::int32_t* link = &head;
         while (*link != number) link = &(edges_[at(*link)].*following);
         *link = edges_[at(number)].*following;

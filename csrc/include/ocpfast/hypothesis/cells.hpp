@@ -105,7 +105,7 @@ public:
 
     // Of transitions that differ in their reward alone, the one with the smallest says it all.
     static constexpr bool distinct_rewards = false;
-    static constexpr bool may_be_open = false;  // see Partition::set_open
+    static constexpr bool may_be_open = false;                  // see Partition::set_open
     static constexpr std::int64_t replay_at_once = 10'000'000;  // constraints: about 0.2 s
 
     // Lets a constraint join; true if it changed upper, lower or determined of the cell.

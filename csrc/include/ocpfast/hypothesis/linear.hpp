@@ -315,7 +315,8 @@ private:
         Store& store = blocks_[block_number(index)];
         const std::uint64_t before = store.hypotheses().version();
         tidy(lower, upper);
-        if (upper < store.hypotheses().least(index) || lower > store.hypotheses().most(index)) {
+        if (upper < store.hypotheses().least(index) || lower > store.hypotheses().most(index) ||
+            lower > largest_value || upper < -largest_value) {
             ++n_rejected_;
             return false;
         }
@@ -346,9 +347,15 @@ private:
             lower = to_40_bits(lower);
             upper = to_40_bits(upper);
         }
+        if (lower < -largest_value) lower = -infinity;
+        if (upper > largest_value) upper = infinity;
         if (upper == infinity) return;
         if (upper - lower <= tolerances_.equality * std::max(1.0, std::abs(upper))) lower = upper;
     }
+    // Classes that cannot represent Q* may drive values apart without end: before products of them overflow, such a
+    // value says nothing.
+    static constexpr double largest_value = 1e100;
+
     static double to_40_bits(double value) {
         if (!std::isfinite(value)) return value;
         std::uint64_t bits;  // 53 of them are the value's: 13 go

@@ -415,8 +415,8 @@ private:
         }
         const double cap = (most - reduced_.constant) / reduced_.scale;
         const double value = reduced_.constant + reduced_.scale * named([&] {
-            return program_.maximise(reduced_.coordinates, cap, statistics_);
-        });
+                                                     return program_.maximise(reduced_.coordinates, cap, statistics_);
+                                                 });
         remember(question, sign * value);
         return value;
     }

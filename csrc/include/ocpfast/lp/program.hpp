@@ -3,8 +3,9 @@
 // written down; else HiGHS is behind it, on one persistent model, warm-started.
 //
 // Every optimum is checked (primal feasibility, stationarity and complementary slackness) and solved again cold if it
-// fails: HiGHS has been seen to report wrong objectives after hot starts. Rows and objectives are expected to have
-// length 1 or so: HiGHS's tolerances are absolute.
+// fails: HiGHS has been seen to report wrong objectives after hot starts. Its tolerances are absolute, so rows and
+// objectives are expected to have length 1 or so, and bounds beyond a million (values of classes that cannot represent
+// Q* may grow for ever) are passed in a unit that makes them a thousand: answers are then accurate relative to them.
 #pragma once
 
 #include <algorithm>
@@ -47,6 +48,7 @@ public:
           n_columns_(other.n_columns_),
           rows_(other.rows_),
           coefficients_(other.coefficients_),
+          unit_(other.unit_),
           independent_rows_(other.independent_rows_) {}
     LinearProgram& operator=(const LinearProgram& other) {
         if (this != &other) *this = LinearProgram(other);
@@ -59,6 +61,7 @@ public:
         std::swap(n_columns_, other.n_columns_);
         std::swap(rows_, other.rows_);
         std::swap(coefficients_, other.coefficients_);
+        std::swap(unit_, other.unit_);
         std::swap(independent_rows_, other.independent_rows_);
         std::swap(highs_, other.highs_);
         std::swap(passed_, other.passed_);
@@ -75,6 +78,7 @@ public:
         coefficients_.clear();
         independent_rows_.clear();
         n_columns_ = 0;
+        unit_ = 1;
         passed_ = false;
     }
 
@@ -84,6 +88,7 @@ public:
     std::size_t add_row(const std::vector<double>& coefficients, double lower, double upper) {
         ensure_columns(coefficients.size());
         rows_.push_back({coefficients_.size(), coefficients.size(), lower, upper});
+        fit_unit(lower, upper);
         coefficients_.insert(coefficients_.end(), coefficients.begin(), coefficients.end());
         independent_rows_.add(coefficients.data(), coefficients.size());
         independent_rows_.set_bounds(rows_.size() - 1, lower, upper);
@@ -94,8 +99,9 @@ public:
     void set_bounds(std::size_t row, double lower, double upper) {
         rows_[row].lower = lower;
         rows_[row].upper = upper;
+        fit_unit(lower, upper);
         independent_rows_.set_bounds(row, lower, upper);
-        if (passed_) tell(api_->change_row_bounds(highs_, row_number(row), lower, upper));
+        if (passed_) tell(api_->change_row_bounds(highs_, row_number(row), lower / unit_, upper / unit_));
     }
     void free_row(std::size_t row) { set_bounds(row, -infinity, infinity); }
 
@@ -129,15 +135,19 @@ public:
             ++statistics.answered;
             return std::max(least, independent_rows_.minimum_of_larger(functions[0], functions[1]));
         }
-        for (const AffineFunction& function : functions) ensure_columns(function.coefficients.size());
+        for (const AffineFunction& function : functions) {
+            ensure_columns(function.coefficients.size());
+            fit_unit(least, function.constant);
+        }
         ensure_model();
         objective_ = nullptr;
         epigraph_ = &functions;
-        check(api_->change_column_bounds(highs_, 0, least, infinity));
+        check(api_->change_column_bounds(highs_, 0, least / unit_, infinity));
         change_costs(-1);
         for (std::size_t i = 0; i < functions.size(); ++i) {
             change_epigraph(i, functions[i].coefficients);
-            check(api_->change_row_bounds(highs_, static_cast<HighsInt>(i), functions[i].constant, infinity));
+            const double constant = functions[i].constant / unit_;
+            check(api_->change_row_bounds(highs_, static_cast<HighsInt>(i), constant, infinity));
         }
         const double result = -solve(statistics);
         for (std::size_t i = 0; i < functions.size(); ++i) {
@@ -166,6 +176,15 @@ private:
     void ensure_columns(std::size_t n) {
         for (; n_columns_ < n; ++n_columns_) {
             if (passed_) tell(api_->add_column(highs_, 0, -infinity, infinity, 0, nullptr, nullptr));
+        }
+    }
+
+    void fit_unit(double lower, double upper) {
+        for (const double bound : {lower, upper}) {
+            const double size = std::abs(bound);
+            if (std::isinf(bound) || size <= 0x1p20 * unit_) continue;
+            unit_ = std::exp2(std::ceil(std::log2(size)) - 10);  // a power of two: dividing by it is exact
+            passed_ = false;
         }
     }
 
@@ -230,8 +249,8 @@ private:
             } else {
                 const Row& row = rows_[i - n_functions_];
                 append_entries(row);
-                row_lower[i] = row.lower;
-                row_upper[i] = row.upper;
+                row_lower[i] = row.lower / unit_;
+                row_upper[i] = row.upper / unit_;
             }
         }
         epigraph_held_.assign(n_functions_, {});
@@ -245,8 +264,8 @@ private:
         index_.clear();
         value_.clear();
         append_entries(row);
-        return api_->add_row(highs_, row.lower, row.upper, static_cast<HighsInt>(index_.size()), index_.data(),
-                             value_.data());
+        return api_->add_row(highs_, row.lower / unit_, row.upper / unit_, static_cast<HighsInt>(index_.size()),
+                             index_.data(), value_.data());
     }
 
     void append_entries(const Row& row) {
@@ -336,6 +355,7 @@ private:
             0) {
             return false;
         }
+        for (double& value_of_column : column_value_) value_of_column *= unit_;
         const double s = column_value_[0];
         const double* const z = column_value_.data() + 1;
         // rows: within their bounds, and a dual only where a bound is met
@@ -343,7 +363,7 @@ private:
         for (std::size_t i = 0; i < rows_.size(); ++i) {
             const Row& row = rows_[i];
             const double* const coefficients = &coefficients_[row.first];
-            double activity = 0, size = 1;
+            double activity = 0, size = unit_;
             for (std::size_t j = 0; j < row.size; ++j) {
                 activity += coefficients[j] * z[j];
                 size = std::max(size, std::abs(z[j]));
@@ -353,7 +373,7 @@ private:
             for (std::size_t j = 0; j < row.size; ++j) gradient_[j] += dual * coefficients[j];
         }
         for (std::size_t i = 0; epigraph_ != nullptr && i < epigraph_->size(); ++i) {
-            double activity = s, size = std::max(1.0, std::abs(s));
+            double activity = s, size = std::max(unit_, std::abs(s));
             const auto& [coefficients, constant] = (*epigraph_)[i];
             for (std::size_t j = 0; j < coefficients.size(); ++j) {
                 activity -= coefficients[j] * z[j];
@@ -390,6 +410,7 @@ private:
     std::size_t n_columns_ = 0;    // variables
     std::vector<Row> rows_;
     std::vector<double> coefficients_;  // of all rows, one after the other
+    double unit_ = 1;                   // of the bounds and variables that HiGHS has
     IndependentRows independent_rows_;  // the same rows, as long as they are
     void* highs_ = nullptr;
     bool passed_ = false;  // whether HiGHS has all of the above
