@@ -146,7 +146,7 @@ PARTS = ("rewards", "values", "lps")
 def learn(python=sys.executable, *, cwd, workers=2, **environment):
     # a deadlock ends in a failure
     answer = json.loads(call(str(python), "-c", LEARN, str(workers), cwd=cwd, timeout=300, **environment))
-    assert min(answer["lps"]) > 50
+    assert min(answer["lps"]) > 20  # HiGHS is asked by each of them
     return answer
 
 
@@ -431,7 +431,7 @@ def test_a_users_models_with_several_threads_in_our_thread(kind, own_scheduler):
         np.testing.assert_array_equal(values, expected, err_msg=f"seed {seed}")
         solve()
         highspy.Highs.resetGlobalScheduler(True)
-    assert lps > 500
+    assert lps > 300  # HiGHS is asked
 
 
 @pytest.mark.parametrize("kind", KINDS)
