@@ -1,13 +1,22 @@
-// What counts as equal in linear classes. Everything is relative to the length of the feature at hand.
+// What counts as equal in linear classes.
 #pragma once
 
 namespace ocp {
 
+// Lengths are relative to the feature at hand, values to the larger of 1 and themselves.
 struct Tolerances {
-    double dependence = 1e-9;   // a feature whose residual is smaller is in the span
-    double equality = 1e-9;     // a constraint with U - L smaller is an equality
-    double feasibility = 1e-8;  // how far a kept constraint may be from being satisfiable; below HiGHS's own 1e-7
+    double dependence = 1e-9;   // a feature whose residual is shorter is in the span
+    double equality = 1e-9;     // a constraint with U - L smaller, or L above U by rounding, is an equality
+    double feasibility = 1e-8;  // how far a kept constraint may be from being satisfiable; below HiGHS's own
     double ties = 1e-9;         // upper values closer than this are tied
+
+    // Of linear programs, whose rows and objectives have length 1: what HiGHS is told, and what its optima must
+    // satisfy.
+    double primal = 1e-7;
+    double dual = 1e-9;
+    double verified = 1e-6;
+    // Rows whose directions are closer than this are HiGHS's, whose answers are checked; the others make a box.
+    double box = 1e-6;
 };
 
 }  // namespace ocp

@@ -39,7 +39,7 @@ public:
           bounds_(std::move(bounds)),
           pinned_(features_->n_features()),
           spanned_(features_->n_features()),
-          program_(api, n_functions > 0 ? n_functions : features_->domain().n_actions()),
+          program_(api, n_functions > 0 ? n_functions : features_->domain().n_actions(), tolerances),
           attained_(features_->n_features(), tolerances.equality),
           memo_(static_cast<std::size_t>(features_->domain().n_cells() / features_->n_blocks())) {
         if (features_->domain().open()) states_.emplace(features_);

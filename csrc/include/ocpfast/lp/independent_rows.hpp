@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ocpfast/constraint.hpp"
+#include "ocpfast/tolerances.hpp"
 
 namespace ocp {
 
@@ -18,6 +19,8 @@ struct AffineFunction {
 
 class IndependentRows {
 public:
+    explicit IndependentRows(const Tolerances& tolerances) : box_(tolerances.box), negligible_(tolerances.dual) {}
+
     void clear() {
         directions_.clear();
         size_ = 0;
@@ -35,7 +38,7 @@ public:
         if (n == size_ + 1) {
             // Weights can grow by 1 / the last coefficient. Where rounding could then decide between finite and not,
             // HiGHS, whose answers are checked, decides.
-            independent_ = coefficients[size_] > 1e-6;
+            independent_ = coefficients[size_] > box_;
             directions_.insert(directions_.end(), coefficients, coefficients + n);
             rows_.push_back({size_, 1, -infinity, infinity});
             ++size_;
@@ -43,7 +46,7 @@ public:
             weigh(coefficients, n, first_);
             std::size_t direction = 0, n_directions = 0;
             for (std::size_t k = 0; k < first_.size(); ++k) {
-                if (std::abs(first_[k]) <= negligible) continue;
+                if (std::abs(first_[k]) <= negligible_) continue;
                 direction = k;
                 ++n_directions;
             }
@@ -65,7 +68,7 @@ public:
         update();
         weigh(objective.data(), objective.size(), first_);
         double sum = 0;
-        for (std::size_t k = 0; k < first_.size(); ++k) sum -= smallest(-first_[k], k, negligible);
+        for (std::size_t k = 0; k < first_.size(); ++k) sum -= smallest(-first_[k], k, negligible_);
         return sum;
     }
 
@@ -80,7 +83,7 @@ public:
         second_.resize(n, 0.0);
         const double size_of_f = largest(first_), size_of_g = largest(second_);
         const auto mixed = [&](double m) {
-            const double little = negligible * (m * size_of_f + (1 - m) * size_of_g);
+            const double little = negligible_ * (m * size_of_f + (1 - m) * size_of_g);
             double sum = m * f.constant + (1 - m) * g.constant;
             for (std::size_t k = 0; k < n; ++k) sum += smallest(m * first_[k] + (1 - m) * second_[k], k, little);
             return sum;
@@ -98,8 +101,6 @@ private:
         double factor;  // of that direction
         double lower, upper;
     };
-    static constexpr double negligible = 1e-9;  // a weight that HiGHS's dual tolerance would let pass as 0, too
-
     static double largest(const std::vector<double>& weights) {
         double result = 0;
         for (const double weight : weights) result = std::max(result, std::abs(weight));
@@ -138,6 +139,8 @@ private:
         return std::abs(weight) <= little ? 0 : -infinity;
     }
 
+    double box_;
+    double negligible_;               // a weight that HiGHS's dual tolerance would let pass as 0, too
     std::vector<double> directions_;  // a triangle: direction k has k + 1 coefficients
     std::size_t size_ = 0;            // number of directions
     std::vector<Row> rows_;

@@ -21,6 +21,7 @@
 #include "ocpfast/constraint.hpp"
 #include "ocpfast/lp/highs_api.hpp"
 #include "ocpfast/lp/independent_rows.hpp"
+#include "ocpfast/tolerances.hpp"
 
 namespace ocp {
 
@@ -38,13 +39,17 @@ public:
 
 class LinearProgram {
 public:
-    LinearProgram(const HighsApi* api, std::int64_t n_functions)
-        : api_(api), n_functions_(static_cast<std::size_t>(n_functions)) {}
+    LinearProgram(const HighsApi* api, std::int64_t n_functions, const Tolerances& tolerances)
+        : api_(api),
+          n_functions_(static_cast<std::size_t>(n_functions)),
+          tolerances_(tolerances),
+          independent_rows_(tolerances) {}
 
     // A copy is a new model with the same rows; HiGHS makes it when it is first needed.
     LinearProgram(const LinearProgram& other)
         : api_(other.api_),
           n_functions_(other.n_functions_),
+          tolerances_(other.tolerances_),
           n_columns_(other.n_columns_),
           rows_(other.rows_),
           coefficients_(other.coefficients_),
@@ -54,10 +59,11 @@ public:
         if (this != &other) *this = LinearProgram(other);
         return *this;
     }
-    LinearProgram(LinearProgram&& other) noexcept { *this = std::move(other); }
+    LinearProgram(LinearProgram&& other) noexcept : independent_rows_(other.tolerances_) { *this = std::move(other); }
     LinearProgram& operator=(LinearProgram&& other) noexcept {
         std::swap(api_, other.api_);
         std::swap(n_functions_, other.n_functions_);
+        std::swap(tolerances_, other.tolerances_);
         std::swap(n_columns_, other.n_columns_);
         std::swap(rows_, other.rows_);
         std::swap(coefficients_, other.coefficients_);
@@ -168,7 +174,6 @@ private:
     };
     enum Status : HighsInt { optimal = 7, infeasible = 8, unbounded_or_infeasible = 9, unbounded = 10 };
     static constexpr HighsInt maximisation = -1, by_rows = 2;
-    static constexpr double primal_tolerance = 1e-6, dual_tolerance = 1e-6;
 
     static HighsInt column(std::size_t variable) { return static_cast<HighsInt>(variable + 1); }
     HighsInt row_number(std::size_t row) const { return static_cast<HighsInt>(n_functions_ + row); }
@@ -227,8 +232,8 @@ private:
         api_->set_int(highs_, "simplex_dual_edge_weight_strategy", 1);
         api_->set_int(highs_, "simplex_primal_edge_weight_strategy", 1);
         set_strategy(chosen_by_highs, 0);
-        api_->set_double(highs_, "primal_feasibility_tolerance", 1e-7);
-        api_->set_double(highs_, "dual_feasibility_tolerance", 1e-9);
+        api_->set_double(highs_, "primal_feasibility_tolerance", tolerances_.primal);
+        api_->set_double(highs_, "dual_feasibility_tolerance", tolerances_.dual);
     }
 
     // In one call: row by row it takes longer than the solve.
@@ -385,19 +390,19 @@ private:
         value = 0;
         for (std::size_t j = 0; j < n_columns_; ++j) {
             const double cost = cost_of(j);
-            if (std::abs(cost - gradient_[j]) > dual_tolerance * std::max(1.0, std::abs(cost))) return false;
+            if (std::abs(cost - gradient_[j]) > tolerances_.verified * std::max(1.0, std::abs(cost))) return false;
             value += cost * z[j];
         }
         if (epigraph_ != nullptr) value = -s;
         return std::isfinite(value);
     }
 
-    static bool feasible(double activity, double lower, double upper, double size, double dual) {
-        const double slack = primal_tolerance * size;
+    bool feasible(double activity, double lower, double upper, double size, double dual) const {
+        const double slack = tolerances_.verified * size;
         if (activity < lower - slack || activity > upper + slack) return false;
         // complementary slackness, with the sign of a maximisation: pushing against the upper bound pays
-        if (dual > dual_tolerance) return activity >= upper - slack;
-        if (dual < -dual_tolerance) return activity <= lower + slack;
+        if (dual > tolerances_.verified) return activity >= upper - slack;
+        if (dual < -tolerances_.verified) return activity <= lower + slack;
         return true;
     }
 
@@ -407,7 +412,8 @@ private:
 
     const HighsApi* api_ = nullptr;
     std::size_t n_functions_ = 0;  // at most so many in minimise_maximum
-    std::size_t n_columns_ = 0;    // variables
+    Tolerances tolerances_;
+    std::size_t n_columns_ = 0;  // variables
     std::vector<Row> rows_;
     std::vector<double> coefficients_;  // of all rows, one after the other
     double unit_ = 1;                   // of the bounds and variables that HiGHS has
