@@ -272,8 +272,8 @@ private:
         return answers_[static_cast<std::size_t>(layer * partition().n_points() + point)];
     }
 
-    // An action whose upper value, when it was last found, was below the best one needs no second look: by how much the
-    // others fell is a question less each.
+    // Most promising action first: one whose upper value was below the best when it was last found is below it still,
+    // and needs no program.
     Best find_best(std::int64_t first) const {
         const std::int64_t n_actions = partition().n_actions();
         LinearBlock& hypotheses = block(first);
