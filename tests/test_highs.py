@@ -4,6 +4,7 @@ import json
 import random
 import re
 import shutil
+import signal
 import sys
 import threading
 import time
@@ -362,14 +363,71 @@ def test_a_change_of_the_rows_that_fails_is_made_up_for(method, unraised, monkey
     assert store.kept() == expected.kept()
 
 
+@pytest.mark.parametrize("block", range(5))
+def test_a_solver_that_fails_once_leaves_the_store_as_it_was(block, unraised, monkeypatch):
+    """Conflicting constraints, each tried again until it is in: in the end the same are kept as without failures."""
+    rng = np.random.default_rng(block)
+    subjects, lows = rng.integers(12, size=40).tolist(), rng.integers(-6, 6, 40).tolist()
+    constraints = [(i, low, low + 1) for i, low in zip(subjects, lows, strict=True)]
+    steady = make_store("library")
+    for constraint in constraints:
+        steady.insert(*constraint)
+    assert len(steady.rejected()) > 10
+    errors = 0
+    for first in range(1, 400, 4):
+        shaken = make_store("python")
+        with monkeypatch.context() as patch:
+            break_method(patch, "run", range(first, first + 6))  # a program is tried three times, each time twice
+            for constraint in constraints:
+                try:
+                    shaken.insert(*constraint)
+                except RuntimeError as error:
+                    assert "HiGHS" in str(error)
+                    errors += 1
+                    shaken.insert(*constraint)
+        assert [row[1:] for row in shaken.kept()] == [row[1:] for row in steady.kept()], first
+        assert [shaken.upper(i) for i in range(12)] == pytest.approx([steady.upper(i) for i in range(12)], abs=1e-6)
+    assert errors > 10
+
+
+@pytest.mark.parametrize("first", [1, 4, 9, 20, 40])
+def test_an_agent_whose_solver_failed_begins_the_next_episode(first, unraised, monkeypatch):
+    errors = 0
+    for seed in range(6):
+        case = Case(seed)
+        with through("python"):
+            agent = case.agent()
+        with monkeypatch.context() as patch:
+            break_method(patch, "run", range(first, first + 12))
+            for episode in range(8):
+                x = episode % case.shape[0]
+                try:
+                    for t in range(case.shape[2]):
+                        a = agent.act(x)
+                        x = int(case.next_state[t, x, a])
+                        assert agent.observe(x, float(case.reward[t, x, a])) == (t == case.shape[2] - 1)
+                except RuntimeError as error:
+                    assert "HiGHS" in str(error)
+                    errors += 1
+                    agent.begin_episode()
+                assert agent.period == 0
+        values = case.values(agent)
+        assert all(low <= high + 1e-6 for low, high in values)
+    assert errors > 0
+
+
 def test_ctrl_c_is_not_lost(unraised, monkeypatch):
     store = make_store("python")
     break_method(monkeypatch, "run", range(1, 10**6), KeyboardInterrupt())
-    with pytest.raises(KeyboardInterrupt):
-        try:
-            store.upper(0)
-        finally:
-            time.sleep(1)  # where Python gets to see it
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs start with it ignored
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            try:
+                store.upper(0)
+            finally:
+                time.sleep(1)  # where Python gets to see it
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 # the user's own models

@@ -43,6 +43,7 @@ public:
         if (constraint.says_nothing() || !hypotheses_.possible(constraint) || !selected(constraint)) {
             return dropped;
         }
+        finish_walk();
         ++next_sequence_;
         const std::size_t twin = owned ? entries_.size() : find_twin(constraint);
         if (twin == entries_.size()) {
@@ -63,6 +64,7 @@ public:
     // Deletes a constraint; false where there is none of that sequence number.
     bool erase(std::int64_t sequence) {
         if (upper_of_.count(sequence) == 0) return false;
+        finish_walk();
         const auto [position, was_kept] = take_out(sequence);
         if (was_kept && n_rejected_ > 0) walk_again(position);
         return true;
@@ -161,31 +163,37 @@ private:
             if (entries_[i].kept) later.push_back(i);
         }
         suspend(later, 0, later.size());
-        if (!hypotheses_.compatible(constraint)) {  // what is before it already excludes it
-            resume(later, 0, later.size());
-            put(false);
-            return;
-        }
-
-        // Some later one is pushed out. Compatibility with a prefix is monotone in the prefix, so bisect for
-        // the longest prefix of `later` that the new one can join: [0, fits) is active, [0, fails) is too much.
-        std::size_t fits = 0;
-        std::size_t fails = later.size();
-        while (fails - fits > 1) {
-            const std::size_t middle = fits + (fails - fits) / 2;
-            resume(later, fits, middle);
-            if (hypotheses_.compatible(constraint)) {
-                fits = middle;
-            } else {
-                suspend(later, fits, middle);
-                fails = middle;
+        std::size_t fits = 0, active = 0;  // of `later`, [0, active) take part
+        try {
+            if (!hypotheses_.compatible(constraint)) {  // what is before it already excludes it
+                resume(later, 0, later.size());
+                put(false);
+                return;
             }
+            // Some later one is pushed out. Compatibility with a prefix is monotone in the prefix, so bisect for
+            // the longest prefix of `later` that the new one can join: [0, fits) is, [0, fails) is too much.
+            std::size_t fails = later.size();
+            while (fails - fits > 1) {
+                const std::size_t middle = fits + (fails - fits) / 2;
+                resume(later, fits, middle);
+                active = middle;
+                if (hypotheses_.compatible(constraint)) {
+                    fits = middle;
+                } else {
+                    suspend(later, fits, middle);
+                    fails = middle;
+                    active = fits;
+                }
+            }
+        } catch (...) {  // the question could not be answered: all stays as it was
+            resume(later, active, later.size());
+            throw;
         }
         for (std::size_t i = later[fits]; i < entries_.size(); ++i) reject(entries_[i]);
         hypotheses_.add(constraint);
         put(true);
         // The first one pushed out now stands one place further on and needs no second look.
-        for (std::size_t i = later[fits] + 2; i < entries_.size(); ++i) reconsider(entries_[i]);
+        reconsider_from(later[fits] + 2);
     }
 
     // Something kept has left from before `position`. What is kept stays kept until the first rejected
@@ -197,15 +205,40 @@ private:
         }
         suspend(later, 0, later.size());
         std::size_t i = position;
-        for (bool changed = false; i < entries_.size() && !changed; ++i) {
-            if (entries_[i].kept) {
-                hypotheses_.add(entries_[i].constraint);
-            } else {
-                changed = reconsider(entries_[i]);
+        unfinished_ = true;
+        try {
+            for (bool changed = false; i < entries_.size() && !changed; ++i) {
+                if (entries_[i].kept) {
+                    hypotheses_.add(entries_[i].constraint);
+                } else {
+                    changed = reconsider(entries_[i]);
+                }
             }
+        } catch (...) {
+            for (std::size_t j = i; j < entries_.size(); ++j) {
+                if (entries_[j].kept) hypotheses_.add(entries_[j].constraint);
+            }
+            throw;
         }
         for (std::size_t j = i; j < entries_.size(); ++j) reject(entries_[j]);
-        for (; i < entries_.size(); ++i) reconsider(entries_[i]);
+        reconsider_from(i);
+    }
+
+    // Where a class could not answer in the middle of a walk, the rest of it was left out: what is kept is then less
+    // than Algorithm 1 keeps, until the next change walks again.
+    void finish_walk() {
+        if (!unfinished_) return;
+        for (Entry& entry : entries_) {
+            if (entry.kept) hypotheses_.remove(entry.constraint);
+            reject(entry);
+        }
+        reconsider_from(0);
+    }
+
+    void reconsider_from(std::size_t position) {
+        unfinished_ = true;
+        for (std::size_t i = position; i < entries_.size(); ++i) reconsider(entries_[i]);
+        unfinished_ = false;
     }
 
     void suspend(const std::vector<std::size_t>& which, std::size_t begin, std::size_t end) {
@@ -236,6 +269,7 @@ private:
     std::unordered_map<std::int64_t, double> upper_of_;           // sequence -> U, to find an entry by bisection
     std::deque<std::pair<std::int64_t, std::int64_t>> observed_;  // (episode, sequence), only with a window
     std::size_t n_rejected_ = 0;
+    bool unfinished_ = false;  // a walk was interrupted by an exception
     std::int64_t n_contradictions_ = 0;
     std::int64_t next_sequence_ = 0;
     std::int64_t episode_ = 0;

@@ -255,9 +255,14 @@ private:
 
     void end_episode() {
         const auto changed_here = [this](std::int64_t index) { changed(index); };
-        known_.commit(changed_here);
-        known_.end_episode(changed_here);
-        if (replays_ && !options_.immediate) replay_.propagate(known_, transitions_);
+        try {
+            known_.commit(changed_here);
+            known_.end_episode(changed_here);
+            if (replays_ && !options_.immediate) replay_.propagate(known_, transitions_);
+        } catch (...) {  // a solver that failed: what has not joined is dropped, and the next episode can begin
+            begin_episode();
+            throw;
+        }
         if constexpr (Class::may_be_open) {
             // now, when no edge waits to be recomputed; what a forgotten edge said last stays known
             if (stores_transitions_ && known_.partition().open()) {
