@@ -1,14 +1,17 @@
 """Where features come from: arrays, sparse rows, Python functions and compiled ones must all teach the same."""
 
 import ctypes
+import itertools
 import os
 import pickle
 import subprocess
+import sys
 import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse
+from commands import call
 from scipy import LowLevelCallable
 
 import ocpfast as ocp
@@ -242,6 +245,72 @@ def test_what_constraints_hold_stays():
     assert [agent.upper([x], 1, 2) for x in np.linspace(-1, 1, 5)] == before
 
 
+def ask_about_others(agent, rng, size, n_periods):
+    """Questions about so many states that unneeded ones are forgotten."""
+    for _ in range(3_000):
+        agent.upper(rng.standard_normal(size), 0, int(rng.integers(n_periods)))
+
+
+@pytest.mark.parametrize("selection", ["eluder", "all"])
+def test_what_waits_for_the_end_of_the_episode_stays(selection):
+    """Q_0 = 5x + a, learned although other states were asked about in the middle of each episode."""
+    phi = ocp.FeatureFunction(lambda s, a: [1.0, s[0], a], 3, 2, state_size=1)
+    agent = ocp.OCP(ocp.LinearFeatures(phi, horizon=2), selection=selection)
+    rng = np.random.default_rng(0)
+
+    def q(y, b):
+        return 1 + 2 * y + 3 * b
+
+    for _ in range(12):
+        x, y = rng.uniform(-1, 1, 2)
+        a = agent.act([x])
+        agent.observe([y], 5 * x + a - q(y, 1))
+        b = agent.act([y])
+        ask_about_others(agent, rng, 1, 1)
+        assert agent.observe([0.0], q(y, b))
+    values = [agent.upper([x], a, 0) for x in (-0.5, 0.5) for a in (0, 1)]
+    assert values == pytest.approx([-2.5, -1.5, 2.5, 3.5])
+
+
+@pytest.mark.parametrize("options", [{"selection": "window", "window": 5}, {"bounds": (-4, 4)}], ids=str)
+def test_what_interval_constraints_hold_stays(options):
+    """Of two agents one is asked about other states after each episode: they must know the same."""
+    phi = ocp.FeatureFunction(lambda s, a: [1.0, s[0], s[1]], 3, 1, state_size=2)
+    asked, left_alone = agents = [ocp.OCP(ocp.LinearFeatures(phi, horizon=2), **options) for _ in range(2)]
+    rng, other = np.random.default_rng(0), np.random.default_rng(1)
+    for _ in range(15):
+        states = rng.standard_normal((3, 2))
+        for t, agent in itertools.product(range(2), agents):
+            agent.act(states[t])
+            agent.observe(states[t + 1], float(np.tanh(states[t, 0])))
+        ask_about_others(asked, other, 2, 2)
+        for x, t in itertools.product(other.standard_normal((5, 2)), range(2)):
+            assert asked.upper(x, 0, t) == left_alone.upper(x, 0, t)
+            assert asked.lower(x, 0, t) == left_alone.lower(x, 0, t)
+    assert asked.statistics()["states"] < 4_000  # of 45,000 that it was asked about
+
+
+FORGETFUL = """
+import resource
+import numpy as np, ocpfast as ocp
+
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))  # lists of edges that close into a ring never end
+phi = ocp.FeatureFunction(lambda s, a: np.eye(6)[3 * int(s[0]) + a], 6, 3, state_size=1)
+agent = ocp.OCP(ocp.LinearFeatures(phi, horizon=2), bounds=(-4, 4), replay=True, replay_capacity=1)
+for _ in range(12):
+    agent.observe([1.0], agent.act([0.0]) / 2)
+    assert agent.observe([0.0], agent.act([1.0]) / 4)
+    assert agent.statistics()["transitions"] <= 1
+print(*(agent.upper([0.0], a, 0) for a in range(3)), *(agent.upper([1.0], a, 1) for a in range(3)))
+"""
+
+
+def test_a_forgotten_transition_leaves_no_trace(tmp_path):
+    """Two states that come again and again, and room for one transition."""
+    said = call(sys.executable, "-c", FORGETFUL, cwd=tmp_path, timeout=60)
+    assert [float(value) for value in said.split()] == pytest.approx([0.5, 1, 1.5, 0, 0.25, 0.5])
+
+
 # compiled functions
 
 SOURCE = """
@@ -376,9 +445,9 @@ def test_a_function_that_fails_leaves_the_agent_as_it_was(answer, error, message
 
     hypothesis = ocp.LinearFeatures(ocp.FeatureFunction(phi, 2, 2, state_size=1), horizon=3)
     agent = ocp.OCP(hypothesis, replay=True)
-    for call in (agent.act, lambda state: agent.upper(state, 0), lambda state: agent.act(state, learn=False)):
+    for ask in (agent.act, lambda state: agent.upper(state, 0), lambda state: agent.act(state, learn=False)):
         with pytest.raises(error, match=message):
-            call([1.0])
+            ask([1.0])
     agent.act([0.0])
     with pytest.raises(error, match=message):
         agent.observe([1.0], 0.5)

@@ -10,6 +10,7 @@ import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import highspy
 import numpy as np
@@ -361,6 +362,30 @@ def test_a_change_of_the_rows_that_fails_is_made_up_for(method, unraised, monkey
     for i in range(4):
         assert (store.lower(i), store.upper(i)) == pytest.approx((expected.lower(i), expected.upper(i)))
     assert store.kept() == expected.kept()
+
+
+@pytest.mark.parametrize("wrong", [{1}, {3}, {1, 2}], ids=str)
+@pytest.mark.parametrize("part", ["col_value", "row_dual"])
+def test_a_wrong_solution_is_noticed(part, wrong, monkeypatch):
+    """Each optimum is checked, and solved again if it is none."""
+    expected = [question() for question in questions(make_store("library"))]
+    store, steady = make_store("python"), make_store("python")
+    solution, calls = highspy.Highs.getSolution, []
+
+    def lying(highs):
+        calls.append(solution(highs))
+        parts = {
+            name: np.array(getattr(calls[-1], name)) for name in ("col_value", "col_dual", "row_value", "row_dual")
+        }
+        if len(calls) in wrong:
+            parts[part] += 1.0
+        return SimpleNamespace(**parts)
+
+    monkeypatch.setattr(highspy.Highs, "getSolution", lying)
+    assert [question() for question in questions(store)] == pytest.approx(expected, abs=1e-7)
+    looked = len(calls)
+    assert [question() for question in questions(steady)] == pytest.approx(expected, abs=1e-7)
+    assert looked == len(calls) - looked + len(wrong)  # as often as without lies, and once more for each
 
 
 @pytest.mark.parametrize("block", range(5))

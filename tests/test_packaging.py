@@ -82,6 +82,9 @@ cdef int step(void *instance, int64_t period, void *state, const void *action, o
         ending[0] = OCP_CONTINUES
     elif <size_t>instance == 5:
         return 4243
+    elif <size_t>instance == 13:
+        (<int64_t *>state)[0] = -7 if period == 3 else 0
+        ending[0] = OCP_CONTINUES
     return OCP_OK
 
 cdef void *clone(const void *parameters) noexcept nogil:
@@ -156,9 +159,10 @@ def test_what_a_faulty_system_does_is_said(own_system):
         10: "Coin: expected contract.horizon and contract.state_size >= 1, got 0 and 1",
         11: "Coin: expected one of contract.n_actions and contract.action_size >= 1, got 3 and 1",
         12: "Coin.__init__ has not filled in the contract",
+        13: f"{place} 4: the system is in a state that the hypothesis class has no place for",
     }
     code = """
-for fault in range(1, 13):
+for fault in range(1, 14):
     try:
         run(fault)
         print("no error")
