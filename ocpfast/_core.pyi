@@ -139,11 +139,10 @@ class _Agent:
     def statistics(self) -> dict[str, int]: ...
     def copy(self) -> _Agent: ...
 
-class AggregationOcp(_Agent):
+class AgentOptions:
     def __init__(
         self,
-        partition: Partition,
-        track_lower: bool,
+        *,
         selection: Selection,
         window: int,
         lower: Sequence[float],
@@ -155,22 +154,18 @@ class AggregationOcp(_Agent):
         replay_sweeps: int,
         replay_capacity: int,
     ) -> None: ...
+    @property
+    def selection(self) -> Selection: ...
+    @property
+    def replay(self) -> ReplayMode: ...
+    @property
+    def discount(self) -> float: ...
+
+class AggregationOcp(_Agent):
+    def __init__(self, partition: Partition, track_lower: bool, options: AgentOptions) -> None: ...
 
 class LinearOcp(_Agent):
-    def __init__(
-        self,
-        features: Features,
-        selection: Selection,
-        window: int,
-        lower: Sequence[float],
-        upper: Sequence[float],
-        ties: Ties,
-        replay: ReplayMode,
-        immediate: bool,
-        discount: float,
-        replay_sweeps: int,
-        replay_capacity: int,
-    ) -> None: ...
+    def __init__(self, features: Features, options: AgentOptions) -> None: ...
 
 class Control:
     def __init__(self) -> None: ...
@@ -179,7 +174,7 @@ class Control:
     def episodes_done(self) -> int: ...
 
 def simulate(
-    agent: AggregationOcp | LinearOcp,
+    agent: _Agent,
     system: object,
     system_bitgen: object,
     agent_bitgen: object,

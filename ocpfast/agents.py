@@ -114,16 +114,18 @@ class OCP:
         self._rng = generator(rng)
         self._capsule = self._rng.bit_generator.capsule
         self._core = hypothesis._agent_core(
-            selection=_core.Selection[selection],
-            window=window or 0,
-            lower=lower,
-            upper=upper,
-            ties=_core.Ties[ties],
-            replay=_core.ReplayMode["stationary" if replay == "stationary" else "on" if replay else "off"],
-            immediate=update == "period",
-            discount=options["discount"],
-            replay_sweeps=options["replay_sweeps"],
-            replay_capacity=options["replay_capacity"],
+            _core.AgentOptions(
+                selection=_core.Selection[selection],
+                window=window or 0,
+                lower=lower,
+                upper=upper,
+                ties=_core.Ties[ties],
+                replay=_core.ReplayMode["stationary" if replay == "stationary" else "on" if replay else "off"],
+                immediate=update == "period",
+                discount=options["discount"],
+                replay_sweeps=options["replay_sweeps"],
+                replay_capacity=options["replay_capacity"],
+            )
         )
 
     def _prior_bounds(self) -> tuple[list[float], list[float]]:

@@ -186,7 +186,7 @@ class Hypothesis(ABC):
         """Eluder dimension: the most episodes that can be suboptimal if Q* is in the class (Theorem 1)."""
 
     @abstractmethod
-    def _agent_core(self, **options: Any) -> Any:
+    def _agent_core(self, options: _core.AgentOptions) -> Any:
         """The compiled agent that learns this class."""
 
 
@@ -201,8 +201,8 @@ class _Aggregation(Hypothesis):
         """Whether agents track lower values: "off" or "exact"."""
         return self._lower
 
-    def _agent_core(self, **options: Any) -> _core.AggregationOcp:
-        return _core.AggregationOcp(partition=self._partition, track_lower=self._lower == "exact", **options)
+    def _agent_core(self, options: _core.AgentOptions) -> _core.AggregationOcp:
+        return _core.AggregationOcp(partition=self._partition, track_lower=self._lower == "exact", options=options)
 
     def eluder_dimension(self) -> int:
         """Eluder dimension: the number of parameters.

@@ -82,10 +82,10 @@ class _Linear(Hypothesis):
         repeated = 1 if self._source.periods or self._shared or self._horizon is None else self._horizon
         return sum(rank - known for rank in ranks) * repeated
 
-    def _agent_core(self, **options: Any) -> _core.LinearOcp:
-        if options["selection"] is _core.Selection.first:
+    def _agent_core(self, options: _core.AgentOptions) -> _core.LinearOcp:
+        if options.selection is _core.Selection.first:
             raise ValueError("selection: expected 'all', 'eluder' or 'window' for a linear class, got 'first'")
-        if self.state_size is not None and options["replay"] is _core.ReplayMode.stationary and self._horizon:
+        if self.state_size is not None and options.replay is _core.ReplayMode.stationary and self._horizon:
             raise ValueError(
                 "replay: expected False or True where states are vectors, got 'stationary'; a class without a horizon "
                 "is stationary by itself"
@@ -98,7 +98,7 @@ class _Linear(Hypothesis):
             "prior_equality": self._prior_equality.tolist(),
         }
         features = self._source.core(self._horizon or 0, self._shared or self._horizon is None, prior)
-        return _core.LinearOcp(features=features, **options)
+        return _core.LinearOcp(features=features, options=options)
 
     def _arguments(self) -> tuple[Any, ...]:
         return self._phi, self._horizon, self._shared, self._given_actions

@@ -1,162 +1,34 @@
-// OCP agents, one step at a time from Python.
+// What agents are made with, and the agents of state aggregation.
 #include "agents.hpp"
 
-#include <cmath>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "bindings.hpp"
+#include "ocpfast/hypothesis/cells.hpp"
 
-namespace {
-
-// Only the bounds that the C++ types need: periods below the horizon, any period where there is none.
-template <class Agent>
-std::int64_t checked_layer(const Agent& agent, py::handle period) {
-    const ocp::Partition& partition = agent.known().partition();
-    if (!partition.homogeneous()) return checked_index(period, partition.horizon(), "period");
-    checked_index(period, INT64_MAX, "period");
-    return 0;
-}
-
-// The point of a Python state in a layer.
-template <class Agent>
-std::int64_t point_of(Agent& agent, py::handle state, std::int64_t layer, const char* name) {
-    const ocp::Partition& partition = agent.known().partition();
-    if (!partition.open()) return checked_point(partition, state, name);
-    const VectorState vector(state, partition.vector_size(), name);
-    const std::int64_t point = agent.locate(vector.data(), layer);
-    if (point == ocp::Partition::nowhere) {
-        throw py::value_error(std::string(name) + ": expected numbers, got NaN among them");
-    }
-    return point;
-}
-
-template <class Agent>
-std::int64_t checked_cell(Agent& agent, py::handle state, py::handle action, py::handle period) {
-    const ocp::Partition& partition = agent.known().partition();
-    const std::int64_t layer = checked_layer(agent, period);
-    const std::int64_t number = checked_index(action, partition.n_actions(), "action");
-    return partition.cell(layer, point_of(agent, state, layer, "state"), number);
-}
-
-template <class Agent>
-std::int64_t act(Agent& agent, py::handle state, const py::capsule& bitgen) {
-    if (agent.waiting()) {
-        throw std::runtime_error("act: called twice in period " + std::to_string(agent.period()) +
-                                 " without observe(); an agent serves one loop (and one thread) at a time");
-    }
-    const std::int64_t layer = agent.known().partition().layer(agent.period());
-    return agent.act(point_of(agent, state, layer, "state"), bitgen_of(bitgen));
-}
-
-template <class Agent>
-std::int64_t greedy(Agent& agent, py::handle state, py::handle period) {
-    const std::int64_t layer =
-        period.is_none() ? agent.known().partition().layer(agent.period()) : checked_layer(agent, period);
-    return agent.greedy(point_of(agent, state, layer, "state"), layer);
-}
-
-template <class Agent>
-bool observe(Agent& agent, py::handle next_state, double reward, bool terminated, bool truncated) {
-    if (!agent.waiting()) throw std::runtime_error("observe: there is no action to observe; call act() first");
-    if (!std::isfinite(reward)) {
-        throw py::value_error("reward: expected a finite number, got " + std::to_string(reward));
-    }
-    const int ending = terminated ? OCP_TERMINATED : truncated ? OCP_TRUNCATED : OCP_CONTINUES;
-    // after a terminal transition the next state has no value: whatever it is, it is not looked at
-    const std::int64_t next_layer = agent.known().partition().layer(agent.period() + 1);
-    const std::int64_t point = terminated ? 0 : point_of(agent, next_state, next_layer, "next_state");
-    return agent.observe(point, reward, ending);
-}
-
-template <class Agent>
-double lower(Agent& agent, py::handle state, py::handle action, py::handle period) {
-    if (!agent.known().knows_lower()) {
-        throw py::value_error("lower: not tracked; make the hypothesis class with lower=\"exact\"");
-    }
-    return agent.known().lower(checked_cell(agent, state, action, period));
-}
-
-void add_statistics(py::dict&, const ocp::Cells&) {}
-void add_statistics(py::dict& result, const ocp::Linear& known) {
-    const ocp::LpStatistics lp = known.lp_statistics();
-    result["lps"] = lp.solved;
-    result["pivots"] = lp.pivots;
-    result["cold_lps"] = lp.cold;
-    result["skipped_lps"] = lp.answered;
-    result["states"] = known.n_states();
-}
-
-template <class Agent>
-py::dict statistics(const Agent& agent) {
-    py::dict result;
-    result["episodes"] = agent.n_episodes();
-    result["periods"] = agent.n_periods();
-    result["constraints"] = agent.known().n_constraints();
-    result["determined"] = agent.known().n_determined();
-    result["rejected"] = agent.known().n_rejected();
-    result["contradictions"] = agent.known().n_contradictions();
-    result["transitions"] = agent.n_transitions();
-    result["recomputed"] = agent.n_recomputed();
-    result["searches"] = agent.n_searches();
-    add_statistics(result, agent.known());
-    return result;
-}
-
-template <class Agent>
-py::class_<Agent> bind_agent(py::module_& m, const char* name) {
-    return py::class_<Agent>(m, name)
-        .def("act", &act<Agent>, py::arg("state"), py::arg("bitgen"))
-        .def("greedy", &greedy<Agent>, py::arg("state"), py::arg("period"))
-        .def("observe", &observe<Agent>, py::arg("next_state"), py::arg("reward"), py::arg("terminated"),
-             py::arg("truncated"))
-        .def("begin_episode", &Agent::begin_episode)
-        .def(
-            "upper",
-            [](Agent& agent, py::handle state, py::handle action, py::handle period) {
-                return agent.known().upper(checked_cell(agent, state, action, period));
-            },
-            py::arg("state"), py::arg("action"), py::arg("period"))
-        .def("lower", &lower<Agent>, py::arg("state"), py::arg("action"), py::arg("period"))
-        .def(
-            "determined",
-            [](Agent& agent, py::handle state, py::handle action, py::handle period) {
-                return agent.known().determined(checked_cell(agent, state, action, period));
-            },
-            py::arg("state"), py::arg("action"), py::arg("period"))
-        .def_property_readonly("n_constraints", [](const Agent& agent) { return agent.known().n_constraints(); })
-        .def_property_readonly("period", &Agent::period)
-        .def("statistics", &statistics<Agent>)
-        .def("copy", [](const Agent& agent) { return Agent(agent); });
-}
-
-}  // namespace
+using AggregationOcp = ocp::Ocp<ocp::Cells>;
 
 void bind_agents(py::module_& m) {
-    bind_agent<AggregationOcp>(m, "AggregationOcp")
-        .def(py::init([](std::shared_ptr<ocp::Partition> partition, bool track_lower, ocp::Selection selection,
-                         std::int64_t window, std::vector<double> lower, std::vector<double> upper, ocp::Ties ties,
-                         ocp::ReplayMode replay, bool immediate, double discount, std::int64_t replay_sweeps,
-                         std::int64_t replay_capacity) {
-                 ocp::Cells cells(std::move(partition), selection, window, {std::move(lower), std::move(upper)},
-                                  track_lower);
-                 return AggregationOcp(std::move(cells),
-                                       {ties, replay, immediate, discount, replay_sweeps, replay_capacity});
+    py::class_<AgentOptions>(m, "AgentOptions")
+        .def(py::init([](ocp::Selection selection, std::int64_t window, std::vector<double> lower,
+                         std::vector<double> upper, ocp::Ties ties, ocp::ReplayMode replay, bool immediate,
+                         double discount, std::int64_t replay_sweeps, std::int64_t replay_capacity) {
+                 return AgentOptions{selection,
+                                     window,
+                                     {std::move(lower), std::move(upper)},
+                                     {ties, replay, immediate, discount, replay_sweeps, replay_capacity}};
              }),
-             py::arg("partition"), py::arg("track_lower"), py::arg("selection"), py::arg("window"), py::arg("lower"),
-             py::arg("upper"), py::arg("ties"), py::arg("replay"), py::arg("immediate"), py::arg("discount"),
-             py::arg("replay_sweeps"), py::arg("replay_capacity"));
-    bind_agent<LinearOcp>(m, "LinearOcp")
-        .def(py::init([](std::shared_ptr<ocp::Features> features, ocp::Selection selection, std::int64_t window,
-                         std::vector<double> lower, std::vector<double> upper, ocp::Ties ties, ocp::ReplayMode replay,
-                         bool immediate, double discount, std::int64_t replay_sweeps, std::int64_t replay_capacity) {
-                 ocp::Linear known(std::move(features), selection, window, {std::move(lower), std::move(upper)},
-                                   loaded_highs(), {});
-                 return LinearOcp(std::move(known),
-                                  {ties, replay, immediate, discount, replay_sweeps, replay_capacity});
-             }),
-             py::arg("features"), py::arg("selection"), py::arg("window"), py::arg("lower"), py::arg("upper"),
+             py::kw_only(), py::arg("selection"), py::arg("window"), py::arg("lower"), py::arg("upper"),
              py::arg("ties"), py::arg("replay"), py::arg("immediate"), py::arg("discount"), py::arg("replay_sweeps"),
-             py::arg("replay_capacity"));
+             py::arg("replay_capacity"))
+        .def_readonly("selection", &AgentOptions::selection)
+        .def_property_readonly("replay", [](const AgentOptions& options) { return options.ocp.replay; })
+        .def_property_readonly("discount", [](const AgentOptions& options) { return options.ocp.discount; });
+    bind_agent<AggregationOcp>(m, "AggregationOcp")
+        .def(py::init([](std::shared_ptr<ocp::Partition> partition, bool track_lower, const AgentOptions& options) {
+                 ocp::Cells cells(std::move(partition), options.selection, options.window, options.bounds, track_lower);
+                 return AggregationOcp(std::move(cells), options.ocp);
+             }),
+             py::arg("partition"), py::arg("track_lower"), py::arg("options"));
 }

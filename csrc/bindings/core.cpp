@@ -35,5 +35,6 @@ PYBIND11_MODULE(_core, m) {
     bind_store(m);
     bind_linear(m);
     bind_agents(m);
+    bind_linear_agents(m);
     bind_running(m);
 }
