@@ -4,18 +4,21 @@ from importlib.metadata import version as _version
 from pathlib import Path as _Path
 
 from ocpfast.agents import OCP
+from ocpfast.certificates import Certificate
 from ocpfast.features import FeatureFunction
 from ocpfast.hypothesis import Grid, StateAggregation, TabulaRasa
 from ocpfast.linear import LinearFeatures, Polytope
 from ocpfast.randomness import simulation_streams
 from ocpfast.results import Result, load_result
 from ocpfast.running import Interrupted, run
+from ocpfast.sigmoid import Sigmoid
 from ocpfast.systems import Chain, DeepSea, InvertedPendulum, TableSystem
 
 __version__ = _version("ocpfast")
 
 __all__ = [
     "OCP",
+    "Certificate",
     "Chain",
     "DeepSea",
     "FeatureFunction",
@@ -25,6 +28,7 @@ __all__ = [
     "LinearFeatures",
     "Polytope",
     "Result",
+    "Sigmoid",
     "StateAggregation",
     "TableSystem",
     "TabulaRasa",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ocpfast import _check, _core
+from ocpfast.certificates import Certificate
 from ocpfast.hypothesis import Hypothesis
 from ocpfast.randomness import Seed, generator
 
@@ -110,6 +111,7 @@ class OCP:
             raise ValueError(f"replay: expected False with selection='window', got {replay!r}")
         lower, upper = self._prior_bounds()
         self._bounded = bool(np.isfinite(upper).all())
+        self._stochastic = False  # whether `run` has met a system whose steps are
         self._warned = False
         self._rng = generator(rng)
         self._capsule = self._rng.bit_generator.capsule
@@ -117,8 +119,8 @@ class OCP:
             _core.AgentOptions(
                 selection=_core.Selection[selection],
                 window=window or 0,
-                lower=lower,
-                upper=upper,
+                lower=hypothesis._in_class_units(lower),
+                upper=hypothesis._in_class_units(upper),
                 ties=_core.Ties[ties],
                 replay=_core.ReplayMode["stationary" if replay == "stationary" else "on" if replay else "off"],
                 immediate=update == "period",
@@ -372,6 +374,52 @@ class OCP:
         0
         """
         return dict(self._core.statistics())
+
+    def certificate(self) -> Certificate:
+        """What can be promised about the episodes to come, if Q* is in the hypothesis class.
+
+        Each suboptimal episode determines something that was not determined before (Theorem 1), so what is left to
+        determine bounds how many are still to come. The agent must be right about two things that it cannot see: that
+        Q* is in the class (constraints that contradict each other or the class disprove it, and are noticed), and that
+        the system is deterministic (`run` knows; in a loop of your own it is for you to know).
+
+        Returns
+        -------
+        Certificate
+            ``valid``, ``remaining``, ``last_episode_optimal`` and ``reason``. Not valid for time-homogeneous classes,
+            with a discount or a window, once constraints contradicted each other, and after `run` in a system whose
+            steps are stochastic.
+
+        Examples
+        --------
+        >>> import ocpfast as ocp
+        >>> agent = ocp.OCP(ocp.TabulaRasa(n_states=1, n_actions=2, horizon=1))
+        >>> agent.certificate().remaining
+        2
+        >>> for reward in (0.5, 1.0, 1.0):
+        ...     action = agent.act(0)
+        ...     ended = agent.observe(0, reward)
+        >>> agent.certificate()
+        Certificate(valid=True, remaining=0, last_episode_optimal=True, reason='')
+        """
+        reason = self._why_no_certificate()
+        if reason:
+            return Certificate(valid=False, remaining=None, last_episode_optimal=False, reason=reason)
+        remaining = self._hypothesis._remaining(self._core.statistics())
+        return Certificate(True, max(0, remaining), bool(self._core.last_episode_determined))
+
+    def _why_no_certificate(self) -> str:
+        if self._hypothesis.homogeneous:
+            return "the hypothesis class is time-homogeneous"
+        if self._options["discount"] < 1:
+            return "values are discounted"
+        if self._options["selection"] == "window":
+            return "constraints older than the window are forgotten"
+        if self._stochastic:
+            return "the system is stochastic"
+        if not self._core.coherent:
+            return "constraints contradict each other, the bounds or the class: Q* is not in it"
+        return ""
 
     def copy(self, rng: Seed = None) -> OCP:
         """Copy with everything learned so far.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -184,6 +185,18 @@ class Hypothesis(ABC):
     @abstractmethod
     def eluder_dimension(self) -> int:
         """Eluder dimension: the most episodes that can be suboptimal if Q* is in the class (Theorem 1)."""
+
+    def _in_class_units(self, bounds: list[float]) -> list[float]:
+        """Bounds on rewards as bounds on the values in which the class thinks."""
+        return bounds
+
+    def _remaining(self, statistics: dict[str, int]) -> int:
+        """At most so many suboptimal episodes can still come, if Q* is in the class."""
+        return self._dimension - statistics["determined"]
+
+    @cached_property
+    def _dimension(self) -> int:
+        return self.eluder_dimension()
 
     @abstractmethod
     def _agent_core(self, options: _core.AgentOptions) -> Any:

@@ -82,7 +82,10 @@ class _Linear(Hypothesis):
         repeated = 1 if self._source.periods or self._shared or self._horizon is None else self._horizon
         return sum(rank - known for rank in ranks) * repeated
 
-    def _agent_core(self, options: _core.AgentOptions) -> _core.LinearOcp:
+    def _agent_core(self, options: _core.AgentOptions) -> _core.LinearOcp | _core.SigmoidOcp:
+        return _core.LinearOcp(features=self._core_features(options), options=options)
+
+    def _core_features(self, options: _core.AgentOptions) -> _core.Features:
         if options.selection is _core.Selection.first:
             raise ValueError("selection: expected 'all', 'eluder' or 'window' for a linear class, got 'first'")
         if self.state_size is not None and options.replay is _core.ReplayMode.stationary and self._horizon:
@@ -97,8 +100,7 @@ class _Linear(Hypothesis):
             "prior_b": self._prior_b * self._source.unit(),
             "prior_equality": self._prior_equality.tolist(),
         }
-        features = self._source.core(self._horizon or 0, self._shared or self._horizon is None, prior)
-        return _core.LinearOcp(features=features, options=options)
+        return self._source.core(self._horizon or 0, self._shared or self._horizon is None, prior)
 
     def _arguments(self) -> tuple[Any, ...]:
         return self._phi, self._horizon, self._shared, self._given_actions

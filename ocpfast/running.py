@@ -220,6 +220,7 @@ class _Job:
                 simulation=i,
                 control=control,
             )
+            agent._stochastic |= self._system.stochastic
             if self._keep_agents:
                 self._agents[i] = agent
 

@@ -273,6 +273,7 @@ class LiteralLinearOCP:
         self.n_actions, self.horizon, self.block_of = n_actions, horizon, block
         self.selection, self.window, self.update = selection, window, update
         self.homogeneous = horizon is None
+        self.coupled = not self.homogeneous and horizon > 1 and block(0) == block(1)
         # without a period axis a transition is valid at every period anyway
         self.replay = True if replay == "stationary" and self.homogeneous else replay
         self.discount, self.replay_sweeps = discount, replay_sweeps
@@ -387,6 +388,7 @@ class LiteralLinearOCP:
     def begin_episode(self):
         """Start at period 0. Of an unfinished episode, what has not joined C is dropped; facts stay."""
         self.pending = []  # what this episode observed and has not joined C
+        self.way = []  # its transitions
         self.t = 0
         self.state = self.action = None
 
@@ -405,12 +407,18 @@ class LiteralLinearOCP:
             x_next = TERMINAL
         owner = self.store_transition(t, x, a, x_next, r) if self.replay else None
         self.pending.append((owner, self.place(t, x, a), self.interval(t, x_next, r)))
+        self.way.append((t, x, a, x_next, r))
         ended = terminated or truncated or last
         if ended or self.update == "period":
             for each in self.pending:
                 self.join(*each)
             self.pending = []
             self.replay_transitions()
+        if ended and self.update == "period" and not self.replay and self.coupled:
+            # what joined at once may have lowered values on the way: each period says the last word
+            for t, x, a, x_next, r in reversed(self.way):
+                if x_next is not TERMINAL and t < self.horizon - 1:
+                    self.join(None, self.place(t, x, a), self.interval(t, x_next, r))
         self.t += 1
         if ended:
             if self.window is not None:

@@ -69,14 +69,22 @@ std::int64_t greedy(Agent& agent, py::handle state, py::handle period) {
 template <class Agent>
 bool observe(Agent& agent, py::handle next_state, double reward, bool terminated, bool truncated) {
     if (!agent.waiting()) throw std::runtime_error("observe: there is no action to observe; call act() first");
-    if (!std::isfinite(reward)) {
-        throw py::value_error("reward: expected a finite number, got " + std::to_string(reward));
-    }
     const int ending = terminated ? OCP_TERMINATED : truncated ? OCP_TRUNCATED : OCP_CONTINUES;
+    if (!agent.accepts(reward, ending)) {
+        throw py::value_error(std::string("reward: expected ") + agent.expected_reward() + ", got " +
+                              shown(py::float_(reward)));
+    }
     // after a terminal transition the next state has no value: whatever it is, it is not looked at
     const std::int64_t next_layer = agent.known().partition().layer(agent.period() + 1);
     const std::int64_t point = terminated ? 0 : point_of(agent, next_state, next_layer, "next_state");
     return agent.observe(point, reward, ending);
+}
+
+// A value in which the class thinks, as users know it.
+template <class Agent>
+double in_rewards(double value) {
+    if constexpr (ocp::IsLinked<typename Agent::Known>::value) return Agent::Known::Link::reward(value);
+    return value;
 }
 
 template <class Agent>
@@ -84,7 +92,7 @@ double lower(Agent& agent, py::handle state, py::handle action, py::handle perio
     if (!agent.known().knows_lower()) {
         throw py::value_error("lower: not tracked; make the hypothesis class with lower=\"exact\"");
     }
-    return agent.known().lower(checked_cell(agent, state, action, period));
+    return in_rewards<Agent>(agent.known().lower(checked_cell(agent, state, action, period)));
 }
 
 template <class Agent>
@@ -115,7 +123,7 @@ py::class_<Agent> bind_agent(py::module_& m, const char* name, AddCounts add_cou
         .def(
             "upper",
             [](Agent& agent, py::handle state, py::handle action, py::handle period) {
-                return agent.known().upper(checked_cell(agent, state, action, period));
+                return in_rewards<Agent>(agent.known().upper(checked_cell(agent, state, action, period)));
             },
             py::arg("state"), py::arg("action"), py::arg("period"))
         .def("lower", &lower<Agent>, py::arg("state"), py::arg("action"), py::arg("period"))
@@ -127,6 +135,8 @@ py::class_<Agent> bind_agent(py::module_& m, const char* name, AddCounts add_cou
             py::arg("state"), py::arg("action"), py::arg("period"))
         .def_property_readonly("n_constraints", [](const Agent& agent) { return agent.known().n_constraints(); })
         .def_property_readonly("period", &Agent::period)
+        .def_property_readonly("last_episode_determined", &Agent::last_episode_determined)
+        .def_property_readonly("coherent", [](const Agent& agent) { return agent.known().coherent(); })
         .def("statistics",
              [add_counts](const Agent& agent) {
                  py::dict result = statistics(agent);

@@ -25,6 +25,9 @@ void bind_agents(py::module_& m);
 void bind_linear_agents(py::module_& m);
 void bind_running(py::module_& m);
 
+// The repr of a value, cut to a length that fits into an error.
+std::string shown(py::handle value);
+
 // An integer argument in 0..size-1; TypeError or ValueError that names it otherwise.
 std::int64_t checked_index(py::handle value, std::int64_t size, const char* name);
 

@@ -9,13 +9,13 @@
 
 #include "ocpfast/hypothesis/grid.hpp"
 
-namespace {
-
 std::string shown(py::handle value) {
     std::string text = py::repr(value).cast<std::string>();
     constexpr std::size_t longest = 80;
     return text.size() <= longest ? text : text.substr(0, longest - 3) + "...";
 }
+
+namespace {
 
 ocp::Grid make_grid(const std::vector<Doubles>& edges, std::int64_t extra) {
     std::vector<ocp::Bins> dimensions;

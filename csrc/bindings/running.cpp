@@ -27,7 +27,7 @@ std::string describe(const ocp::Outcome& outcome, std::int64_t simulation) {
             text << "the system returned error " << outcome.error;
             break;
         case ocp::Outcome::Kind::bad_reward:
-            text << "the system paid a reward of " << outcome.reward << ", expected a finite number";
+            text << "the system paid a reward of " << outcome.reward << ", expected " << outcome.expected;
             break;
         case ocp::Outcome::Kind::bad_total:
             text << "the rewards of the episode add up to more than a double can hold";

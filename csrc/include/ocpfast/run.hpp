@@ -24,6 +24,7 @@ struct Outcome {
     std::int64_t episode = 0, period = 0;  // where it went wrong
     int error = OCP_OK;                    // what the system returned
     double reward = 0;
+    const char* expected = "";  // instead of that reward
 };
 
 // A clone of the system's memory, where it has one.
@@ -97,8 +98,10 @@ Outcome simulate(Agent& agent, const ocp_system& system, std::int64_t episodes, 
             int ending;
             error = system.step(instance.get(), period, state, &action, system_bitgen, &reward, &ending);
             if (error != OCP_OK) return {Outcome::Kind::system_error, episode, period, error};
-            if (!std::isfinite(reward)) return {Outcome::Kind::bad_reward, episode, period, OCP_OK, reward};
             if (ending == OCP_CONTINUES && period == system.horizon - 1) ending = OCP_TRUNCATED;
+            if (!agent.accepts(reward, ending)) {
+                return {Outcome::Kind::bad_reward, episode, period, OCP_OK, reward, agent.expected_reward()};
+            }
             total.add(reward);
             if (ending != OCP_TERMINATED) {
                 point = locate();

@@ -40,9 +40,12 @@ public:
     // constraints only the newest is held, unless each has an owner who may delete it (owned).
     std::int64_t insert(std::int64_t index, double lower, double upper, bool owned = false) {
         const Constraint constraint{index, lower, upper, next_sequence_, episode_};
-        if (constraint.says_nothing() || !hypotheses_.possible(constraint) || !selected(constraint)) {
+        if (constraint.says_nothing()) return dropped;
+        if (!hypotheses_.possible(constraint)) {
+            coherent_ = false;
             return dropped;
         }
+        if (!selected(constraint)) return dropped;
         finish_walk();
         ++next_sequence_;
         const std::size_t twin = owned ? entries_.size() : find_twin(constraint);
@@ -85,6 +88,8 @@ public:
     std::size_t n_rejected() const { return n_rejected_; }
     // With Selection::eluder: equalities that nothing left can satisfy; each proves that Q* is not in the class.
     std::int64_t n_contradictions() const { return n_contradictions_; }
+    // False once constraints conflicted with each other or with the class: then Q* is not in it.
+    bool coherent() const { return coherent_; }
 
 private:
     using Difference = std::ptrdiff_t;
@@ -93,6 +98,7 @@ private:
         switch (selection_) {
             case Selection::eluder:
                 if (hypotheses_.compatible(constraint)) return hypotheses_.reduces_dimension(constraint);
+                coherent_ = false;
                 n_contradictions_ += constraint.lower == constraint.upper;
                 return false;
             case Selection::first:
@@ -157,6 +163,7 @@ private:
             put(true);
             return;
         }
+        coherent_ = false;
 
         std::vector<std::size_t> later;  // kept, and walked after the new one
         for (std::size_t i = position; i < entries_.size(); ++i) {
@@ -269,6 +276,7 @@ private:
     std::unordered_map<std::int64_t, double> upper_of_;           // sequence -> U, to find an entry by bisection
     std::deque<std::pair<std::int64_t, std::int64_t>> observed_;  // (episode, sequence), only with a window
     std::size_t n_rejected_ = 0;
+    bool coherent_ = true;
     bool unfinished_ = false;  // a walk was interrupted by an exception
     std::int64_t n_contradictions_ = 0;
     std::int64_t next_sequence_ = 0;

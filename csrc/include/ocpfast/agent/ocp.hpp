@@ -6,8 +6,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -36,9 +38,18 @@ struct OcpOptions {
     std::int64_t replay_capacity = 10'000;  // transitions, where the domain is open
 };
 
+// Classes of functions of a linear one (a sigmoid) have a `Link`: between rewards, which only the end of an episode may
+// pay, and the values in which they think.
+template <class Class, class = void>
+struct IsLinked : std::false_type {};
+template <class Class>
+struct IsLinked<Class, std::void_t<typename Class::Link>> : std::true_type {};
+
 template <class Class>
 class Ocp {
 public:
+    using Known = Class;
+
     Ocp(Class known, const OcpOptions& options) : known_(std::move(known)), options_(options) {
         const auto& partition = known_.partition();
         n_actions_ = partition.n_actions();
@@ -46,6 +57,7 @@ public:
         knows_lower_ = known_.knows_lower();
         replays_ = options_.replay != ReplayMode::off;
         stationary_ = options_.replay == ReplayMode::stationary;
+        revisits_ = options_.immediate && !replays_ && known_.coupled();
         stores_transitions_ = replays_ || options_.ties == Ties::directed;
         if (options_.ties == Ties::least_visited) {
             visits_.assign(static_cast<std::size_t>(partition.n_cells()), 0);
@@ -78,6 +90,7 @@ public:
     std::int64_t act(std::int64_t point, ocp_bitgen* bitgen) {
         look_at(point);
         action_ = choose(bitgen);
+        if (horizon_ != 0) all_determined_ &= known_.determined(known_.index(layer(period_), point_, action_));
         if (options_.ties == Ties::least_visited || options_.ties == Ties::directed) visit();
         waiting_ = true;
         return action_;
@@ -88,35 +101,37 @@ public:
         return known_.best(layer(period), point).action;
     }
 
+    // Whether observe may come with this reward; expected_reward says which.
+    bool accepts(double reward, int ending) const {
+        if constexpr (IsLinked<Class>::value) return Class::Link::accepts(reward, ending == OCP_TERMINATED || last());
+        return std::isfinite(reward);
+    }
+    static constexpr const char* expected_reward() {
+        if constexpr (IsLinked<Class>::value) return Class::Link::expected_reward;
+        return "a finite number";
+    }
+
     // Returns true if this closed the episode. next_point is not looked at after a terminal transition.
     bool observe(std::int64_t next_point, double reward, int ending) {
-        const bool last = horizon_ != 0 && period_ == horizon_ - 1;
+        const bool last = this->last();
         const bool terminal = ending == OCP_TERMINATED || last;
+        if constexpr (IsLinked<Class>::value) reward = terminal ? known_.link().value(reward) : 0.0;
         if (stores_transitions_) {
             // a stationary transition can be replayed before the last period, where it does lead somewhere
             const bool nowhere = ending == OCP_TERMINATED || (last && !stationary_);
             reward = store(nowhere ? Transitions::terminal : next_point, reward);
         }
 
-        Estimate estimate{reward, reward, true};
-        known_at_ = nowhere_;
-        if (!terminal) {
-            const std::int64_t next_layer = layer(period_ + 1);
-            // the suprema behind U are those that choose the next action: computed once
-            best_ = known_.best(next_layer, next_point);
-            estimate.upper = reward + options_.discount * best_.upper;
-            estimate.lower =
-                knows_lower_ ? reward + options_.discount * known_.lower_max(next_layer, next_point) : -infinity;
-            estimate.determined = best_.determined;
-            known_at_ = next_point;
-        }
-        learn(known_.index(layer(period_), point_, action_), estimate);
+        const std::int64_t index = known_.index(layer(period_), point_, action_);
+        known_at_ = terminal ? nowhere_ : next_point;
+        learn(index, terminal ? Estimate{reward, reward, true} : leading_to(period_ + 1, next_point, reward));
+        if (revisits_) visited_.push_back({index, terminal ? nowhere_ : next_point, reward});
 
         waiting_ = false;
         ++period_;
         ++n_periods_;
         const bool ended = terminal || ending == OCP_TRUNCATED;
-        if (ended) end_episode();
+        if (ended) end_episode(terminal);
         return ended;
     }
 
@@ -130,6 +145,10 @@ public:
     std::int64_t period() const { return period_; }
     const Class& known() const { return known_; }
 
+    // Whether the last episode was complete, and each of its actions had a determined value when it was taken: then it
+    // was optimal, if Q* is in the class. Not recorded in time-homogeneous classes.
+    bool last_episode_determined() const { return last_determined_; }
+
     // ---- statistics ----------------------------------------------------------------------------------------
 
     std::int64_t n_episodes() const { return n_episodes_; }
@@ -142,6 +161,8 @@ private:
     static constexpr std::int64_t nowhere_ = -1;
 
     std::int64_t layer(std::int64_t period) const { return horizon_ == 0 ? 0 : period; }
+
+    bool last() const { return horizon_ != 0 && period_ == horizon_ - 1; }
 
     void look_at(std::int64_t point) {
         if (known_at_ != point) best_ = known_.best(layer(period_), point);
@@ -237,6 +258,15 @@ private:
         return replays_ ? transitions_.edge(edge).reward : reward;
     }
 
+    // What a transition says that leads to a point of some period; leaves what is known there in best_.
+    Estimate leading_to(std::int64_t period, std::int64_t point, double reward) {
+        const std::int64_t there = layer(period);
+        // the suprema behind U are those that choose the next action: computed once
+        best_ = known_.best(there, point);
+        const double lower = knows_lower_ ? reward + options_.discount * known_.lower_max(there, point) : -infinity;
+        return {lower, reward + options_.discount * best_.upper, best_.determined};
+    }
+
     void learn(std::int64_t index, const Estimate& estimate) {
         const std::int64_t holder = replays_ ? replay_.holder(edge_, layer(period_)) : Class::no_holder;
         if (!options_.immediate) {
@@ -253,10 +283,11 @@ private:
         if (replays_) replay_.touch(known_, index);
     }
 
-    void end_episode() {
+    void end_episode(bool complete) {
         const auto changed_here = [this](std::int64_t index) { changed(index); };
         try {
             known_.commit(changed_here);
+            revisit();
             known_.end_episode(changed_here);
             if (replays_ && !options_.immediate) replay_.propagate(known_, transitions_);
         } catch (...) {  // a solver that failed: what has not joined is dropped, and the next episode can begin
@@ -270,7 +301,19 @@ private:
             }
         }
         ++n_episodes_;
+        last_determined_ = complete && all_determined_ && horizon_ != 0;
         start_over();
+    }
+
+    // A constraint that joins at once can lower values of the next period, where periods share parameters: what was
+    // said before of the way there is then out of date. Looked at again from its end, each period says the last word,
+    // and a suboptimal episode determines something as in the proof of Theorem 1.
+    void revisit() {
+        for (std::int64_t period = static_cast<std::int64_t>(visited_.size()) - 1; period >= 0; --period) {
+            const Visited& step = visited_[static_cast<std::size_t>(period)];
+            if (step.next != nowhere_) known_.join(step.index, leading_to(period + 1, step.next, step.reward));
+        }
+        visited_.clear();
     }
 
     std::int64_t locate_in_open_domain(const double* state, std::int64_t layer) {
@@ -293,6 +336,10 @@ private:
         known_.collect([this](auto&& hold) {
             hold(point_);
             hold(known_at_);
+            for (const Visited& step : visited_) {
+                hold(step.index / n_actions_);
+                hold(step.next);
+            }
             transitions_.for_each_edge([&](const Transitions::Edge& edge) {
                 hold(edge.point);
                 hold(edge.next);
@@ -305,6 +352,8 @@ private:
         period_ = 0;
         known_at_ = nowhere_;
         waiting_ = false;
+        all_determined_ = true;
+        visited_.clear();
         directed_.forget();
     }
 
@@ -312,12 +361,21 @@ private:
     OcpOptions options_;
     std::int64_t n_actions_, horizon_;  // |A|, H (0: time-homogeneous)
     bool knows_lower_, replays_, stationary_, stores_transitions_;
+    bool revisits_;  // replay looks at transitions again anyway
 
     std::int64_t period_ = 0;
     std::int64_t point_ = nowhere_, action_ = 0;
     bool waiting_ = false;
+    bool all_determined_ = true;        // the actions of this episode, when they were taken
+    bool last_determined_ = false;      // those of the last
     std::int64_t known_at_ = nowhere_;  // the point that best_ belongs to
     typename Class::Best best_{};
+
+    struct Visited {
+        std::int64_t index, next;
+        double reward;
+    };
+    std::vector<Visited> visited_;  // this episode's transitions, where revisit looks at them
 
     std::vector<std::int64_t> visits_;        // per index: least_visited
     std::vector<std::uint8_t> pair_visited_;  // per (point, action): stationary and directed

@@ -52,6 +52,7 @@ public:
         has_prior_ = bounded_;
         for (const double bound : prior_.lower) has_prior_ |= bound > -infinity;
         only_improvements_matter_ = selection_ == Selection::all && !track_lower_ && !has_prior_;
+        watches_ = !partition_->homogeneous();
     }
 
     const Partition& partition() const { return *partition_; }
@@ -60,6 +61,9 @@ public:
     std::int64_t index(std::int64_t layer, std::int64_t point, std::int64_t action) const {
         return partition_->cell(layer, point, action);
     }
+
+    // Whether what joins at one period can change what is known of another; time-homogeneous classes aside.
+    static constexpr bool coupled() { return false; }
 
     // ---- what is known -------------------------------------------------------------------------------------
 
@@ -114,6 +118,7 @@ public:
             ++n_rejected_;
             return false;
         }
+        if (watches_) watch(cell, estimate);
         if (exact_by_itself()) return join_first(cell, estimate);
         const Snapshot before = snapshot(cell);
         if (selection_ == Selection::window) {
@@ -129,6 +134,7 @@ public:
     // Keeps a constraint back until the episode ends. Bounded: one slot a cell, as only the smallest U of an
     // episode (for `first`: the first) can matter; and, if tracked, one for each distinct L.
     void stage(std::int64_t cell, const Estimate& estimate, std::int64_t holder = no_holder) {
+        if (watches_) watch(cell, estimate);
         // Once learning is over nearly every constraint is redundant, and this is all it costs.
         if (only_improvements_matter_ && !improves(estimate, upper(cell), determined(cell))) return;
         keep_back(cell, estimate, holder);
@@ -193,6 +199,9 @@ public:
 
     std::int64_t n_rejected() const { return n_rejected_; }
     std::int64_t n_contradictions() const { return n_contradictions_; }
+    // False once something observed proved that Q* is not in the class. Not watched for in homogeneous classes, of
+    // which no theorem speaks.
+    bool coherent() const { return coherent_ && n_rejected_ == 0 && n_contradictions_ == 0; }
     std::int64_t n_determined() const {
         return std::count_if(determined_.begin(), determined_.end(), [](std::uint8_t d) { return d != 0; });
     }
@@ -320,6 +329,14 @@ private:
         return true;
     }
 
+    // Every U is at least Q*, every L at most; a determined value is Q* itself.
+    void watch(std::int64_t cell, const Estimate& estimate) {
+        const double known = upper(cell);
+        if (determined(cell) && estimate.upper < known) coherent_ &= close(estimate.upper, known);
+        if (estimate.determined && estimate.upper > known) coherent_ &= close(estimate.upper, known);
+        if (estimate.lower > known) coherent_ &= close(estimate.lower, known);
+    }
+
     static bool close(double a, double b) { return std::abs(a - b) <= tolerance * std::max(1.0, std::abs(b)); }
 
     double& held_by(std::int64_t holder) {
@@ -416,6 +433,8 @@ private:
     bool bounded_ = false;    // else a cell is determined iff its upper value is finite
     bool has_prior_ = false;  // some bound is finite
     bool only_improvements_matter_ = false;
+    bool watches_ = false;  // for proof that Q* is not in the class
+    bool coherent_ = true;
 
     std::vector<double> upper_;                // per cell
     std::vector<std::uint8_t> visited_;        // per cell, once something was

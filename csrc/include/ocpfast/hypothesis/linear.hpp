@@ -49,6 +49,8 @@ public:
         return partition().cell(layer, point, action);
     }
 
+    bool coupled() const { return blocks_.size() == 1 && partition().n_layers() > 1; }
+
     // ---- what is known -----------------------------------------------------------------------------------------
 
     struct Best {
@@ -208,9 +210,9 @@ public:
         for (const auto& store : blocks_) n += static_cast<std::int64_t>(store.entries().size());
         return n;
     }
-    std::int64_t n_determined() const {  // dimensions of theta that are known
+    std::int64_t n_determined() const {  // dimensions of theta that became known
         std::int64_t n = 0;
-        for (const auto& store : blocks_) n += static_cast<std::int64_t>(store.hypotheses().n_pinned());
+        for (auto& store : blocks_) n += static_cast<std::int64_t>(store.hypotheses().n_pinned());
         return n;
     }
     std::int64_t n_rejected() const {
@@ -222,6 +224,11 @@ public:
         std::int64_t n = 0;
         for (const auto& store : blocks_) n += store.n_contradictions();
         return n;
+    }
+    // False once something observed proved that Q* is not in the class.
+    bool coherent() const {
+        return n_rejected_ == 0 &&
+               std::all_of(blocks_.begin(), blocks_.end(), [](const Store& store) { return store.coherent(); });
     }
     std::int64_t n_states() const {  // vector states that are remembered
         std::int64_t n = 0;
@@ -314,9 +321,18 @@ private:
     bool join(std::int64_t index, double lower, double upper, std::int64_t holder) {
         Store& store = blocks_[block_number(index)];
         const std::uint64_t before = store.hypotheses().version();
+        const double least = store.hypotheses().least(index), most = store.hypotheses().most(index);
         tidy(lower, upper);
-        if (upper < store.hypotheses().least(index) || lower > store.hypotheses().most(index) ||
-            lower > largest_value || upper < -largest_value) {
+        // sums of rewards may miss a bound by rounding, and an equality goes as a whole
+        if (upper < least && close(upper, least)) {
+            if (lower == upper) lower = least;
+            upper = least;
+        }
+        if (lower > most && close(lower, most)) {
+            if (lower == upper) upper = most;
+            lower = most;
+        }
+        if (upper < least || lower > most || lower > largest_value || upper < -largest_value) {
             ++n_rejected_;
             return false;
         }
@@ -339,6 +355,10 @@ private:
         return store.hypotheses().version() != before;
     }
 
+    bool close(double a, double b) const {
+        return std::abs(a - b) <= tolerances_.equality * std::max(1.0, std::abs(b));
+    }
+
     // What projections and linear programs return is rounded, so that values that are equal in theory are equal here:
     // the order of Algorithm 1 goes by equal U. Equalities alone need no order, and where features are nearly dependent
     // every bit of them counts. L above U, or just below it, is an equality.
@@ -350,7 +370,7 @@ private:
         if (lower < -largest_value) lower = -infinity;
         if (upper > largest_value) upper = infinity;
         if (upper == infinity) return;
-        if (upper - lower <= tolerances_.equality * std::max(1.0, std::abs(upper))) lower = upper;
+        if (lower > upper || close(lower, upper)) lower = upper;
     }
     // Classes that cannot represent Q* may drive values apart without end: before products of them overflow, such a
     // value says nothing.

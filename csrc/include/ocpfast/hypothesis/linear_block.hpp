@@ -48,7 +48,11 @@ public:
     std::size_t size() const { return memo_.size(); }  // number of features
     std::uint64_t version() const { return version_; }
     const LpStatistics& statistics() const { return statistics_; }
-    std::size_t n_pinned() const { return pinned_.size(); }
+    // Dimensions of theta that observed equalities tell, beyond what the prior does.
+    std::size_t n_pinned() {
+        if (pins_stale_) renew_pins();
+        return pinned_.size() - n_prior_pins_;
+    }
     bool has_rows() const { return !features_->prior().empty() || n_active_rows_ > 0; }
 
     // ---- open domains ------------------------------------------------------------------------------------------
@@ -469,6 +473,7 @@ private:
         for (const PriorRow& row : features_->prior()) {
             if (row.equality) pin(row.coefficients.data(), row.bound);
         }
+        n_prior_pins_ = pinned_.size();
         for (const Constraint& c : equalities_) pin(feature(c.index), c.lower);
     }
 
@@ -500,7 +505,8 @@ private:
 
     Basis pinned_;                // V: directions in which theta is known
     std::vector<double> values_;  // y: V.theta
-    Basis spanned_;               // the coordinates z: directions that rows are about, orthogonal to V
+    std::size_t n_prior_pins_ = 0;
+    Basis spanned_;  // the coordinates z: directions that rows are about, orthogonal to V
     LinearProgram program_;
     bool pins_stale_ = true;  // pinned_ and values_ must be made anew
     bool rows_stale_ = true;  // so must spanned_ and program_; always where pins are
