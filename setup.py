@@ -22,8 +22,8 @@ core = Pybind11Extension(
     extra_compile_args=compile_args,
 )
 systems = Extension(
-    "ocpfast.systems",
-    ["ocpfast/systems.pyx"],
+    "ocpfast.systems.*",
+    ["ocpfast/systems/*.pyx"],
     include_dirs=["csrc/include"],
     depends=headers,
     language="c++",

@@ -28,10 +28,10 @@ def test_the_source_distribution_has_all_it_needs(built):
         names = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
     assert {
         "LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "pyproject.toml", "setup.py",
-        "ocpfast/systems.pyx", "ocpfast/systems.pxd", "csrc/bindings/bindings.hpp", "csrc/include/ocpfast/system.h",
-        "tests/reference.py", "benchmarks/conftest.py",
+        "ocpfast/systems/base.pyx", "ocpfast/systems/__init__.pxd", "csrc/bindings/bindings.hpp",
+        "csrc/include/ocpfast/system.h", "tests/reference.py", "benchmarks/conftest.py",
     } <= names  # fmt: skip
-    assert not [name for name in names if re.search(r"\.(so|pyc)$|systems\.cpp$", name)]
+    assert not [name for name in names if re.search(r"\.(so|pyc)$|^ocpfast/.*\.cpp$", name)]
 
 
 def test_the_wheel_carries_headers_and_types_and_works(built, tmp_path):
@@ -40,7 +40,9 @@ def test_the_wheel_carries_headers_and_types_and_works(built, tmp_path):
         names = set(archive.namelist())
     headers = (ROOT / "csrc/include").rglob("*.h*")
     assert {f"ocpfast/include/{header.relative_to(ROOT / 'csrc/include').as_posix()}" for header in headers} <= names
-    assert {"ocpfast/py.typed", "ocpfast/_core.pyi", "ocpfast/systems.pyi", "ocpfast/systems.pxd"} <= names
+    stubs = {path.relative_to(ROOT).as_posix() for kind in ("pxd", "pyi") for path in ROOT.glob(f"ocpfast/**/*.{kind}")}
+    assert {"ocpfast/_core.pyi", "ocpfast/systems/__init__.pxd", "ocpfast/systems/base.pyi"} <= stubs
+    assert stubs | {"ocpfast/py.typed"} <= names
     assert not [name for name in names if name.endswith((".pyx", ".cpp")) or name.startswith(("tests", "benchmarks"))]
     call(sys.executable, "-m", "pip", "install", "--no-deps", "--target", "installed", str(path), cwd=tmp_path)
     where = call(sys.executable, "-c", SMOKE, cwd=tmp_path, PYTHONPATH=str(tmp_path / "installed"))

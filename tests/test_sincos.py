@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ocpfast.systems import _sincos
+from ocpfast.systems.pendulum import _sincos
 
 
 def ulp_error(got, exact):

@@ -1,6 +1,6 @@
 /* The contract between systems and agents: one plain C struct.
  *
- * A system is anything that can fill in `ocp_system`: the built-in ones (ocpfast/systems.pyx), a user's
+ * A system is anything that can fill in `ocp_system`: the built-in ones (ocpfast/systems/), a user's
  * Cython, C or C++ code, a numba cfunc. Agents are compiled against this header alone and never see Python,
  * in the way that NumPy's `bitgen_t` joins bit generators and distributions.
  *

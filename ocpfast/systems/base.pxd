@@ -73,22 +73,3 @@ cdef class System:
 
     cdef int adopt(self, ocp_system contract) except -1
     cdef void *instance(self) except? NULL
-
-
-cdef class Chain(System):
-    pass
-
-
-cdef class DeepSea(System):
-    cdef object _mapping
-
-
-cdef class TableSystem(System):
-    cdef object _next_state
-    cdef object _reward
-    cdef object _initial_state
-    cdef object _cumulative
-
-
-cdef class InvertedPendulum(System):
-    pass

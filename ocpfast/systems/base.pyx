@@ -1,0 +1,421 @@
+# cython: language_level=3
+"""Systems: what an agent acts on.
+
+Every system is a thin object around one C struct, `ocp_system`, through which compiled agents call it without
+Python. `System` offers the same functions to Python, one checked step at a time.
+"""
+
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
+from libc.math cimport INFINITY
+from libc.stdint cimport int64_t
+
+import contextlib
+import math
+
+import numpy as np
+
+from ocpfast import _check
+from ocpfast.randomness import generator
+
+__all__ = ["System"]
+
+
+_NO_LOCK = contextlib.nullcontext()
+
+
+def _count(value, name, least):
+    """Return a checked integer that also fits into 64 bits."""
+    number = _check.integer(value, name, least)
+    if number >= 2**63:
+        raise ValueError(f"{name}: expected an integer below 2**63, got {number}")
+    return number
+
+
+def _floats(name, value, shape=None):
+    """Return a fresh C-ordered float64 array of finite numbers, or say what is wrong with it."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # ragged
+        array = np.asarray(None)
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"{name}: expected real numbers, got {value!r} ({type(value).__name__})")
+    array = np.array(array, dtype=np.float64, order="C")
+    if shape is not None and array.shape != shape:
+        raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
+    finite = np.isfinite(array)
+    if not finite.all():
+        raise ValueError(f"{name}: expected finite numbers, got {array[~finite].flat[0]}")
+    return array
+
+
+def _read_only(array):
+    array.flags.writeable = False
+    return array
+
+
+def _rebuild(cls, arguments):
+    return cls(**arguments)
+
+
+cdef class _Value:
+    """A state or an action where the contract's functions can read and write it."""
+
+    cdef int64_t index
+    cdef object vector  # None: it is the index
+    cdef double[::1] numbers
+    cdef void *memory
+
+    cdef public_form(self):
+        return self.index if self.vector is None else self.vector
+
+
+cdef _Value value_of(str name, given, bint is_vector, int64_t size):
+    """Check a state or an action; `size` is that of the vector, or the number of indices."""
+    cdef _Value value = _Value()
+    if is_vector:
+        value.vector = _floats(name, given, (size,))
+        value.numbers = value.vector
+        value.memory = &value.numbers[0]
+    else:
+        value.index = _check.integer(given, name, 0, size - 1)
+        value.memory = &value.index
+    return value
+
+
+cdef ocp_bitgen *bitgen_of(bit_generator) except? NULL:
+    if bit_generator is None:
+        return NULL
+    return <ocp_bitgen *>PyCapsule_GetPointer(bit_generator.capsule, "BitGenerator")
+
+
+cdef class System:
+    """What all systems share; the base of the built-in systems and of those written by users.
+
+    A subclass is a Cython ``cdef class`` whose ``__init__`` fills in ``self.contract``, a C struct described
+    in the header ``ocpfast/system.h``; version, size and infinite reward bounds already stand there. It then
+    has the methods below, and compiled agents call its functions directly. It may also set
+    ``self.arguments``, its constructor's arguments by name, to be copied, pickled, compared and printed, and
+    ``self.state_domain``, the text after "expected" when a function answers ``OCP_BAD_STATE``.
+
+    Examples
+    --------
+    >>> from ocpfast.systems import Chain, System
+    >>> isinstance(Chain(5), System)
+    True
+    """
+
+    def __cinit__(self):
+        self.contract.abi_version = OCP_SYSTEM_ABI
+        self.contract.struct_size = sizeof(ocp_system)
+        self.contract.reward_min = -INFINITY
+        self.contract.reward_max = INFINITY
+
+    def __dealloc__(self):
+        if self.own_instance != NULL:
+            self.contract.destroy(self.own_instance)
+        if self.owns_parameters:
+            self.contract.destroy(self.contract.parameters)
+
+    cdef int adopt(self, ocp_system contract) except -1:
+        """Take over a contract whose parameters now belong to this object."""
+        if self.contract.step != NULL:
+            contract.destroy(contract.parameters)
+            raise RuntimeError(f"{type(self).__name__}.__init__ was called a second time")
+        self.contract = contract
+        self.owns_parameters = True
+        return 0
+
+    cdef void *instance(self) except? NULL:
+        """What the contract's functions act on here; never shared with a compiled run if it has memory."""
+        if self.contract.step == NULL or self.contract.reset == NULL:
+            raise RuntimeError(f"{type(self).__name__}.__init__ has not filled in the contract")
+        if self.contract.horizon < 1 or self.contract.state_size < 1:
+            raise RuntimeError(
+                f"{type(self).__name__}: expected contract.horizon and contract.state_size >= 1, "
+                f"got {self.contract.horizon} and {self.contract.state_size}"
+            )
+        if (self.contract.n_actions < 1) == (self.contract.action_size < 1):
+            raise RuntimeError(
+                f"{type(self).__name__}: expected one of contract.n_actions and contract.action_size >= 1, "
+                f"got {self.contract.n_actions} and {self.contract.action_size}"
+            )
+        if self.contract.clone == NULL:
+            return self.contract.parameters
+        if self.contract.destroy == NULL:
+            raise RuntimeError(f"{type(self).__name__}: contract.clone needs contract.destroy")
+        if self.own_instance == NULL:
+            self.own_instance = self.contract.clone(self.contract.parameters)
+            if self.own_instance == NULL:
+                raise MemoryError(f"{type(self).__name__}: could not be cloned")
+        return self.own_instance
+
+    def _fail(self, int code, state, action, period):
+        if code == OCP_BAD_STATE:
+            wanted = self.state_domain or "a state that the system allows"
+            raise ValueError(f"state: expected {wanted}, got {state}")
+        if code == OCP_BAD_ACTION:
+            raise ValueError(f"action: expected one that the system allows, got {action}")
+        if code == OCP_BAD_PERIOD:
+            raise ValueError(f"period: expected one that the system allows, got {period}")
+        if code == OCP_NO_MEMORY:
+            raise MemoryError(f"{type(self).__name__}: out of memory")
+        raise RuntimeError(f"{type(self).__name__}: its function failed with code {code}")
+
+    def _bit_generator(self, rng):
+        """Return the bit generator that `rng` stands for; None where the system draws nothing."""
+        if rng is not None:
+            bit_generator = generator(rng).bit_generator
+        elif self.own_generator is None and self.contract.flags & OCP_STOCHASTIC:
+            self.own_generator = bit_generator = np.random.PCG64()
+        else:
+            bit_generator = self.own_generator
+        return bit_generator if self.contract.flags & OCP_STOCHASTIC else None
+
+    @property
+    def n_states(self):
+        """Number of states; None where states are vectors.
+
+        Examples
+        --------
+        >>> from ocpfast.systems import Chain
+        >>> Chain(5).n_states
+        5
+        """
+        return None if self.contract.state_kind == OCP_STATE_VECTOR else self.contract.state_size
+
+    @property
+    def state_size(self):
+        """Number of components of a state vector; None where states are integers.
+
+        Examples
+        --------
+        >>> from ocpfast.systems import InvertedPendulum
+        >>> InvertedPendulum().state_size
+        2
+        """
+        return self.contract.state_size if self.contract.state_kind == OCP_STATE_VECTOR else None
+
+    @property
+    def n_actions(self):
+        """Number of actions; None where actions are vectors.
+
+        Examples
+        --------
+        >>> from ocpfast.systems import Chain
+        >>> Chain(5).n_actions
+        2
+        """
+        return self.contract.n_actions if self.contract.action_size == 0 else None
+
+    @property
+    def horizon(self):
+        """Number of periods of an episode.
+
+        Examples
+        --------
+        >>> from ocpfast.systems import Chain
+        >>> Chain(5).horizon
+        5
+        """
+        return self.contract.horizon
+
+    @property
+    def reward_range(self):
+        """The smallest and the largest possible reward; infinite where unknown.
+
+        Examples
+        --------
+        >>> from ocpfast.systems import Chain
+        >>> Chain(5).reward_range
+        (0.0, 1.0)
+        """
+        return self.contract.reward_min, self.contract.reward_max
+
+    @property
+    def stochastic(self):
+        """Whether `reset` or `step` draws random numbers.
+
+        Examples
+        --------
+        >>> from ocpfast.systems import InvertedPendulum
+        >>> InvertedPendulum().stochastic, InvertedPendulum(disturbance=2.5).stochastic
+        (False, True)
+        """
+        return bool(self.contract.flags & OCP_STOCHASTIC)
+
+    @property
+    def homogeneous(self):
+        """Whether transitions and rewards are the same in every period.
+
+        Examples
+        --------
+        >>> from ocpfast.systems import Chain
+        >>> Chain(5).homogeneous
+        True
+        """
+        return bool(self.contract.flags & OCP_HOMOGENEOUS)
+
+    @property
+    def capsule(self):
+        """A PyCapsule named "ocpfast.system" that points to the C struct.
+
+        The struct lives as long as the system does: whoever uses the capsule keeps the system alive.
+
+        Examples
+        --------
+        >>> from ocpfast.systems import Chain
+        >>> type(Chain(5).capsule).__name__
+        'PyCapsule'
+        """
+        self.instance()
+        return PyCapsule_New(&self.contract, OCP_SYSTEM_CAPSULE, NULL)
+
+    def reset(self, rng=None, episode=0):
+        """Return the initial state of an episode.
+
+        Parameters
+        ----------
+        rng : None, int, SeedSequence, BitGenerator or Generator, optional
+            Where random numbers come from. None: a generator of the system's own, seeded by the operating
+            system.
+        episode : int, optional
+            Number of the episode, from 0: some systems start each one elsewhere.
+
+        Returns
+        -------
+        int or numpy.ndarray
+            The state: an integer, or a new float64 array of shape ``(state_size,)``.
+
+        Examples
+        --------
+        >>> from ocpfast.systems import Chain, InvertedPendulum
+        >>> Chain(5).reset()
+        0
+        >>> InvertedPendulum().reset()
+        array([0., 0.])
+        """
+        cdef void *instance = self.instance()
+        cdef int64_t number = _count(episode, "episode", 0)
+        cdef int code = OCP_FAILED
+        bit_generator = self._bit_generator(rng)
+        cdef int64_t size = self.contract.state_size
+        cdef bint is_vector = self.contract.state_kind == OCP_STATE_VECTOR
+        cdef _Value state = value_of("state", np.zeros(size) if is_vector else 0, is_vector, size)
+        with _NO_LOCK if bit_generator is None else bit_generator.lock:
+            code = self.contract.reset(instance, number, bitgen_of(bit_generator), state.memory)
+        if code != OCP_OK:
+            self._fail(code, None, None, 0)
+        return state.public_form()
+
+    def step(self, state, action, period=0, rng=None):
+        """Take an action and return what comes of it.
+
+        The horizon is the caller's business: a step in the last period is a step like any other.
+
+        Parameters
+        ----------
+        state : int or array_like
+            Where the system is; it is not changed.
+        action : int or array_like
+            What to do there.
+        period : int, optional
+            The period of the episode, in ``0..horizon - 1``.
+        rng : None, int, SeedSequence, BitGenerator or Generator, optional
+            Where random numbers come from, as in `reset`. An integer seeds anew in each call.
+
+        Returns
+        -------
+        next_state : int or numpy.ndarray
+            The next state; after a terminated transition some valid state that means nothing.
+        reward : float
+            The reward.
+        terminated : bool
+            Whether the episode ended, so that there is no value after this transition.
+
+        Examples
+        --------
+        >>> from ocpfast.systems import Chain
+        >>> Chain(5).step(3, 1)
+        (4, 0.0, False)
+        >>> Chain(5).step(4, 1)
+        (4, 1.0, False)
+        """
+        # The GIL is kept: one step is short, and all threads share the instance of a system with memory.
+        cdef void *instance = self.instance()
+        cdef int64_t number = _check.integer(period, "period", 0, self.contract.horizon - 1)
+        cdef double reward = 0.0
+        cdef int ending = OCP_CONTINUES
+        cdef int code = OCP_FAILED
+        cdef _Value following = value_of(
+            "state", state, self.contract.state_kind == OCP_STATE_VECTOR, self.contract.state_size
+        )
+        cdef int64_t choices = self.contract.action_size or self.contract.n_actions
+        cdef _Value chosen = value_of("action", action, self.contract.action_size > 0, choices)
+        bit_generator = self._bit_generator(rng)
+        with _NO_LOCK if bit_generator is None else bit_generator.lock:
+            code = self.contract.step(
+                instance, number, following.memory, chosen.memory, bitgen_of(bit_generator), &reward, &ending
+            )
+        if code != OCP_OK:
+            self._fail(code, state, action, period)
+        return following.public_form(), reward, ending == OCP_TERMINATED
+
+    def optimal_value(self, state):
+        """Return the largest expected sum of rewards of an episode that starts in `state`; None if unknown.
+
+        Parameters
+        ----------
+        state : int or array_like
+            The initial state.
+
+        Returns
+        -------
+        float or None
+            The optimal value.
+
+        Examples
+        --------
+        >>> from ocpfast.systems import Chain, InvertedPendulum
+        >>> Chain(5).optimal_value(0)
+        1.0
+        >>> InvertedPendulum().optimal_value([0.0, 0.0]) is None
+        True
+        """
+        cdef void *instance = self.instance()
+        cdef double value = 0.0
+        cdef int code = OCP_FAILED
+        cdef _Value start = value_of(
+            "state", state, self.contract.state_kind == OCP_STATE_VECTOR, self.contract.state_size
+        )
+        cdef const void *memory = start.memory
+        if self.contract.optimal_value == NULL:
+            return None
+        if self.contract.flags & OCP_NEEDS_GIL:
+            code = self.contract.optimal_value(instance, memory, &value)
+        else:
+            with nogil:  # it may have to solve the whole system first
+                code = self.contract.optimal_value(instance, memory, &value)
+        if code != OCP_OK:
+            self._fail(code, state, None, 0)
+        return None if math.isnan(value) else value
+
+    def __repr__(self):
+        if self.arguments is None:
+            return f"<{type(self).__name__}>"
+        arguments = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
+        return f"{type(self).__name__}({arguments})"
+
+    def __eq__(self, other):
+        if type(self) is not type(other) or self.arguments is None:
+            return NotImplemented
+        return self.arguments == (<System>other).arguments
+
+    def __hash__(self):
+        if self.arguments is None:
+            return object.__hash__(self)
+        return hash((type(self), *self.arguments.values()))
+
+    def __reduce__(self):
+        if self.arguments is None:
+            raise TypeError(f"cannot pickle or copy {type(self).__name__}: it does not state its arguments")
+        return _rebuild, (type(self), self.arguments)
