@@ -12,7 +12,7 @@ from ocpfast.randomness import simulation_streams
 from ocpfast.results import Result, load_result
 from ocpfast.running import Interrupted, run
 from ocpfast.sigmoid import Sigmoid
-from ocpfast.systems import Chain, DeepSea, InvertedPendulum, TableSystem
+from ocpfast.systems import Chain, DeepSea, InvertedPendulum, LinearQuadratic, TableSystem
 
 __version__ = _version("ocpfast")
 
@@ -26,6 +26,7 @@ __all__ = [
     "Interrupted",
     "InvertedPendulum",
     "LinearFeatures",
+    "LinearQuadratic",
     "Polytope",
     "Result",
     "Sigmoid",

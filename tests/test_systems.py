@@ -253,7 +253,7 @@ class TestTable:
     def test_initial_probabilities(self):
         probabilities = [0.0, 0.5, 0.0, 0.3, 0.2, 0.0]
         table = TableSystem(np.zeros((6, 1), dtype=int), np.zeros((6, 1)), probabilities, horizon=1)
-        assert table.stochastic
+        assert table.stochastic and table.deterministic_steps
         rng = np.random.default_rng(0)
         draws = np.array([table.reset(rng) for _ in range(20_000)])
         frequencies = np.bincount(draws, minlength=6) / draws.size
@@ -405,6 +405,10 @@ class TestEverySystem:
     def test_different_systems_differ(self):
         assert all(a != b for a, b in itertools.combinations(SYSTEMS, 2))
         assert Chain(5) != 5
+
+    def test_which_steps_are_deterministic(self):
+        assert [system.deterministic_steps for system in SYSTEMS] == [True] * (len(SYSTEMS) - 1) + [False]
+        assert not any(system.adaptive for system in SYSTEMS)
 
     def test_reprs(self):
         assert repr(Chain(5)) == "Chain(n_states=5)"

@@ -19,12 +19,30 @@ const ocp_system& system_of(const py::capsule& capsule) {
     return system;
 }
 
+// What the codes of ocp_error say; nothing of a system's own.
+static const char* meaning_of(int error) {
+    switch (error) {
+        case OCP_BAD_STATE:
+            return " (a state that it does not allow)";
+        case OCP_BAD_ACTION:
+            return " (an action that it does not allow)";
+        case OCP_BAD_PERIOD:
+            return " (a period that it does not allow)";
+        case OCP_NO_MEMORY:
+            return " (no memory)";
+        case OCP_OVERFLOW:
+            return " (a state or a reward beyond the range of doubles)";
+        default:
+            return "";
+    }
+}
+
 std::string describe(const ocp::Outcome& outcome, std::int64_t simulation) {
     std::ostringstream text;
     text << "simulation " << simulation << ", episode " << outcome.episode << ", period " << outcome.period << ": ";
     switch (outcome.kind) {
         case ocp::Outcome::Kind::system_error:
-            text << "the system returned error " << outcome.error;
+            text << "the system returned error " << outcome.error << meaning_of(outcome.error);
             break;
         case ocp::Outcome::Kind::bad_reward:
             text << "the system paid a reward of " << outcome.reward << ", expected " << outcome.expected;

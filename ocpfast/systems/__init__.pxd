@@ -2,5 +2,6 @@
 """What Cython code gets by ``from ocpfast.systems cimport ...``."""
 
 from ocpfast.systems.base cimport *
+from ocpfast.systems.linear_quadratic cimport LinearQuadratic
 from ocpfast.systems.pendulum cimport InvertedPendulum
 from ocpfast.systems.tables cimport Chain, DeepSea, TableSystem

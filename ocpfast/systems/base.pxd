@@ -20,6 +20,7 @@ cdef extern from "ocpfast/system.h":
         OCP_ADAPTIVE
         OCP_HOMOGENEOUS
         OCP_NEEDS_GIL
+        OCP_RANDOM_START
 
     enum:
         OCP_STATE_INDEX
@@ -37,6 +38,7 @@ cdef extern from "ocpfast/system.h":
         OCP_BAD_PERIOD
         OCP_NO_MEMORY
         OCP_FAILED
+        OCP_OVERFLOW
 
     ctypedef struct ocp_system:
         uint32_t abi_version

@@ -159,6 +159,11 @@ cdef class System:
             raise ValueError(f"period: expected one that the system allows, got {period}")
         if code == OCP_NO_MEMORY:
             raise MemoryError(f"{type(self).__name__}: out of memory")
+        if code == OCP_OVERFLOW:
+            raise OverflowError(
+                f"{type(self).__name__}: the next state or the reward is beyond the range of doubles, "
+                f"after action {action} in state {state}, period {period}"
+            )
         raise RuntimeError(f"{type(self).__name__}: its function failed with code {code}")
 
     def _bit_generator(self, rng):
@@ -208,6 +213,20 @@ cdef class System:
         return self.contract.n_actions if self.contract.action_size == 0 else None
 
     @property
+    def action_size(self):
+        """Number of components of an action vector; None where actions are integers.
+
+        Examples
+        --------
+        >>> from ocpfast.systems import Chain, LinearQuadratic
+        >>> LinearQuadratic([[1.0]], [[1.0]], [[1.0]], [[1.0]], horizon=5, initial_state=[1.0]).action_size
+        1
+        >>> Chain(5).action_size is None
+        True
+        """
+        return self.contract.action_size or None
+
+    @property
     def horizon(self):
         """Number of periods of an episode.
 
@@ -242,6 +261,33 @@ cdef class System:
         (False, True)
         """
         return bool(self.contract.flags & OCP_STOCHASTIC)
+
+    @property
+    def deterministic_steps(self):
+        """Whether `step` draws no random numbers; `reset` may.
+
+        Examples
+        --------
+        >>> from ocpfast.systems import InvertedPendulum, TableSystem
+        >>> coin = TableSystem([[0], [1]], [[0.0], [1.0]], initial_state=[0.5, 0.5], horizon=1)
+        >>> coin.stochastic, coin.deterministic_steps
+        (True, True)
+        >>> InvertedPendulum(disturbance=2.5).deterministic_steps
+        False
+        """
+        return not self.contract.flags & OCP_STOCHASTIC or bool(self.contract.flags & OCP_RANDOM_START)
+
+    @property
+    def adaptive(self):
+        """Whether rewards depend on what the agent did in earlier episodes.
+
+        Examples
+        --------
+        >>> from ocpfast.systems import Chain
+        >>> Chain(5).adaptive
+        False
+        """
+        return bool(self.contract.flags & OCP_ADAPTIVE)
 
     @property
     def homogeneous(self):

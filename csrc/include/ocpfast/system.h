@@ -28,10 +28,11 @@ typedef struct ocp_bitgen {
 } ocp_bitgen;
 
 enum ocp_system_flags {
-    OCP_STOCHASTIC = 1,  /* reset or step draws from the bit generator */
-    OCP_ADAPTIVE = 2,    /* rewards depend on what the agent did in earlier episodes */
-    OCP_HOMOGENEOUS = 4, /* transitions and rewards do not depend on the period */
-    OCP_NEEDS_GIL = 8    /* the functions below call into Python */
+    OCP_STOCHASTIC = 1,   /* reset or step draws from the bit generator */
+    OCP_ADAPTIVE = 2,     /* rewards depend on what the agent did in earlier episodes */
+    OCP_HOMOGENEOUS = 4,  /* transitions and rewards do not depend on the period */
+    OCP_NEEDS_GIL = 8,    /* the functions below call into Python */
+    OCP_RANDOM_START = 16 /* with OCP_STOCHASTIC: only reset draws, steps are deterministic */
 };
 
 enum ocp_state_kind {
@@ -51,7 +52,8 @@ enum ocp_error {
     OCP_BAD_ACTION = 2,
     OCP_BAD_PERIOD = 3,
     OCP_NO_MEMORY = 4,
-    OCP_FAILED = 5 /* anything else; larger numbers are the system's own */
+    OCP_FAILED = 5,  /* anything else */
+    OCP_OVERFLOW = 6 /* a state or a reward beyond the range of doubles; numbers from 100 on are the system's own */
 };
 
 typedef struct ocp_system {

@@ -10,6 +10,7 @@ namespace ocp {
 class Chain {
 public:
     using Component = std::int64_t;
+    using Action = std::int64_t;
 
     explicit Chain(std::int64_t n_states) noexcept : last_(n_states - 1) {}
 

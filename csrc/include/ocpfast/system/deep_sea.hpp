@@ -14,6 +14,7 @@ namespace ocp {
 class DeepSea {
 public:
     using Component = std::int64_t;
+    using Action = std::int64_t;
 
     // right: the action that swims right in each of the size * size states; empty: action 1 everywhere.
     DeepSea(std::int64_t size, std::vector<std::uint8_t> right) : size_(size), right_(std::move(right)) {}

@@ -14,6 +14,7 @@ namespace ocp {
 class InvertedPendulum {
 public:
     using Component = double;
+    using Action = std::int64_t;
 
     static constexpr double control_step = 0.1;                   // seconds
     static constexpr double strongest_force = 50.0;               // Newtons

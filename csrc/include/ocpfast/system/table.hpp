@@ -30,13 +30,14 @@ struct TableArrays {
 class Table {
 public:
     using Component = std::int64_t;
+    using Action = std::int64_t;
 
     explicit Table(const TableArrays& arrays) noexcept
         : arrays_(arrays), per_period_(arrays.homogeneous ? 0 : arrays.n_states * arrays.n_actions) {}
 
     void describe(ocp_system& contract) const noexcept {
         if (arrays_.homogeneous) contract.flags |= OCP_HOMOGENEOUS;
-        if (!arrays_.initial) contract.flags |= OCP_STOCHASTIC;
+        if (!arrays_.initial) contract.flags |= OCP_STOCHASTIC | OCP_RANDOM_START;
         contract.state_size = arrays_.n_states;
         contract.n_actions = arrays_.n_actions;
         contract.horizon = arrays_.horizon;
