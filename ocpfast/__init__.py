@@ -12,12 +12,13 @@ from ocpfast.randomness import simulation_streams
 from ocpfast.results import Result, load_result
 from ocpfast.running import Interrupted, run
 from ocpfast.sigmoid import Sigmoid
-from ocpfast.systems import Chain, DeepSea, InvertedPendulum, LinearQuadratic, TableSystem
+from ocpfast.systems import Adversary, Chain, DeepSea, InvertedPendulum, LinearQuadratic, TableSystem
 
 __version__ = _version("ocpfast")
 
 __all__ = [
     "OCP",
+    "Adversary",
     "Certificate",
     "Chain",
     "DeepSea",

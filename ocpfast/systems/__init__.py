@@ -4,17 +4,18 @@ Each is a Cython class around one C struct, `ocp_system` of ``ocpfast/system.h``
 ``from ocpfast.systems cimport System`` and fill in that struct for a system of its own.
 """
 
-from ocpfast.systems import base, linear_quadratic, pendulum, tables
+from ocpfast.systems import adversary, base, linear_quadratic, pendulum, tables
+from ocpfast.systems.adversary import Adversary
 from ocpfast.systems.base import System
 from ocpfast.systems.linear_quadratic import LinearQuadratic
 from ocpfast.systems.pendulum import InvertedPendulum
 from ocpfast.systems.tables import Chain, DeepSea, TableSystem
 
-__all__ = ["Chain", "DeepSea", "InvertedPendulum", "LinearQuadratic", "System", "TableSystem"]
+__all__ = ["Adversary", "Chain", "DeepSea", "InvertedPendulum", "LinearQuadratic", "System", "TableSystem"]
 
 # Doctest looks here for the examples of compiled classes and of their methods; by itself it finds none of them.
 __test__ = {name: globals()[name].__doc__ for name in __all__} | {
     f"{module.__name__}.{place}": text
-    for module in (base, linear_quadratic, pendulum, tables)
+    for module in (adversary, base, linear_quadratic, pendulum, tables)
     for place, text in module.__test__.items()
 }

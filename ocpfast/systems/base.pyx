@@ -283,9 +283,9 @@ cdef class System:
 
         Examples
         --------
-        >>> from ocpfast.systems import Chain
-        >>> Chain(5).adaptive
-        False
+        >>> from ocpfast.systems import Adversary, Chain
+        >>> Chain(5).adaptive, Adversary(n_features=5, horizon=10).adaptive
+        (False, True)
         """
         return bool(self.contract.flags & OCP_ADAPTIVE)
 
