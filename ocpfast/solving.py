@@ -46,8 +46,8 @@ class Solution:
 def solve(system: System) -> Solution:
     """Solve a deterministic system with finitely many states, by finite-horizon dynamic programming.
 
-    Every action is tried in every state of every period, once for all periods where the system is homogeneous: about
-    10 ns each. Where episodes start, also if that is random, makes no difference.
+    Every action is tried in every state of every period, or once for all periods where the system is homogeneous: some
+    nanoseconds each. Where episodes start, also if that is random, makes no difference.
 
     Parameters
     ----------

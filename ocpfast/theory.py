@@ -366,7 +366,7 @@ def exploration_lower_bound(n_states: int, episodes: int | None = None) -> Explo
     >>> ocp.theory.exploration_lower_bound(5)
     ExplorationBound(episodes=16.0, regret=15.0)
     """
-    n_states = _check.integer(n_states, "n_states", 1)
+    n_states = _check.integer(n_states, "n_states", 2)
     try:
         expected = math.ldexp(1.0, n_states - 1)
     except OverflowError:
@@ -374,8 +374,6 @@ def exploration_lower_bound(n_states: int, episodes: int | None = None) -> Explo
     if episodes is None:
         return ExplorationBound(expected, expected - 1)
     episodes = _check.integer(episodes, "episodes", 0, 2**63 - 1)
-    if n_states == 1:
-        return ExplorationBound(expected, 0.0)
     # a smaller probability p makes no difference to (1 - p) (1 - (1 - p)^J) / p, which is then J
     probability = math.ldexp(1.0, max(1 - n_states, -1000))
     seen = -math.expm1(episodes * math.log1p(-probability))
