@@ -79,7 +79,7 @@ def solve(system: System) -> Solution:
     if n_actions is None:
         raise ValueError("system: expected finitely many actions, got vectors")
     if system.stochastic and not isinstance(system, TableSystem):  # only the start of a table can be random
-        raise ValueError("system: expected deterministic steps, got a system that draws random numbers")
+        raise ValueError("system: expected deterministic steps, got a system that draws random numbers in them")
     shape = system.horizon, n_states, n_actions
     entries = system.horizon * n_states * n_actions
     if entries > min(_check.MAX_CELLS, _physical_memory() // 16):  # half of it, of 8 bytes each

@@ -464,14 +464,17 @@ def _half_spread(cells: NDArray[np.int64], smallest: NDArray[np.float64], larges
 def _checked_triple(hypothesis: Hypothesis, triple: Any, name: str) -> Triple:
     if not isinstance(triple, Sequence) or len(triple) != 3:
         raise TypeError(f"{name}: expected (state, action, period), got {triple!r}")
-    state, action, period = triple
-    if hypothesis.state_size is None:
-        assert hypothesis.n_states is not None
-        state = _check.integer(state, f"{name}[0]", 0, hypothesis.n_states - 1)
-    else:
-        state = _check.numeric(state, f"{name}[0]", f"{hypothesis.state_size} numbers")
-        if state.shape != (hypothesis.state_size,):
-            raise ValueError(f"{name}[0]: expected {hypothesis.state_size} numbers, got shape {state.shape}")
-    action = _check.integer(action, f"{name}[1]", 0, hypothesis.n_actions - 1)
+    state = _index_or_vector(triple[0], f"{name}[0]", hypothesis.n_states, hypothesis.state_size)
+    action_size = getattr(hypothesis, "action_size", None)  # of classes whose actions may be vectors
+    action = _index_or_vector(triple[1], f"{name}[1]", hypothesis.n_actions, action_size)
     last = None if hypothesis.horizon is None else hypothesis.horizon - 1
-    return state, action, _check.integer(period, f"{name}[2]", 0, last)
+    return state, action, _check.integer(triple[2], f"{name}[2]", 0, last)
+
+
+def _index_or_vector(value: Any, name: str, count: int | None, size: int | None) -> int | NDArray[np.float64]:
+    if count is not None:
+        return _check.integer(value, name, 0, count - 1)
+    vector = _check.numeric(value, name, f"{size} numbers")
+    if vector.shape != (size,):
+        raise ValueError(f"{name}: expected {size} numbers, got shape {vector.shape}")
+    return vector

@@ -86,11 +86,21 @@ class Slow(ocp.TableSystem):
         return super().step(*arguments)
 
 
+class Dice(ocp.Chain):
+    stochastic, deterministic_steps = True, False
+
+
+class Steered(ocp.Chain):
+    n_actions = None
+
+
 @pytest.mark.parametrize(
     "system, error, message",
     [
         (3, TypeError, "system: expected a System, got 3"),
         (Slow([[0]], [[0.0]], horizon=1), TypeError, "system: Slow.step is Python, which solve() cannot call; a "),
+        (Dice(3), ValueError, "system: expected deterministic steps, got a system that draws random numbers in them"),
+        (Steered(3), ValueError, "system: expected finitely many actions, got vectors"),
         (ocp.InvertedPendulum(), ValueError, "system: expected finitely many states, got vectors of 2 numbers"),
         (
             ocp.TableSystem([[0]], [[0.0]], horizon=2**40),

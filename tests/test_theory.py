@@ -241,6 +241,8 @@ def random_class(rng, kind):
             return span(others).contains(feature)
         return literal_dependent(tuple(as_rows(*prior)), feature, others)
 
+    if kind == "sigmoid":  # functions of the same sums, which are equal only where the sums are
+        return ocp.Sigmoid(phi, case.horizon, shared), triples, dependent
     return case.hypothesis(), triples, dependent
 
 
@@ -254,7 +256,9 @@ def longest_independent_sequence(triples, dependent):
     return longest(frozenset())
 
 
-@pytest.mark.parametrize("kind", ["table", "labels", "pairs", "triples", "homogeneous", "linear", "polytope"])
+@pytest.mark.parametrize(
+    "kind", ["table", "labels", "pairs", "triples", "homogeneous", "linear", "sigmoid", "polytope"]
+)
 def test_independence_and_the_eluder_dimension_are_as_defined(kind):
     for seed in range(200):
         rng = random.Random(seed)
