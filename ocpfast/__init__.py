@@ -3,6 +3,7 @@
 from importlib.metadata import version as _version
 from pathlib import Path as _Path
 
+from ocpfast import theory
 from ocpfast.agents import OCP
 from ocpfast.certificates import Certificate
 from ocpfast.features import FeatureFunction
@@ -12,6 +13,7 @@ from ocpfast.randomness import simulation_streams
 from ocpfast.results import Result, load_result
 from ocpfast.running import Interrupted, run
 from ocpfast.sigmoid import Sigmoid
+from ocpfast.solving import Solution, solve
 from ocpfast.systems import Adversary, Chain, DeepSea, InvertedPendulum, LinearQuadratic, TableSystem
 
 __version__ = _version("ocpfast")
@@ -31,6 +33,7 @@ __all__ = [
     "Polytope",
     "Result",
     "Sigmoid",
+    "Solution",
     "StateAggregation",
     "TableSystem",
     "TabulaRasa",
@@ -38,6 +41,8 @@ __all__ = [
     "load_result",
     "run",
     "simulation_streams",
+    "solve",
+    "theory",
 ]
 
 

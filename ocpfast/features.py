@@ -253,6 +253,10 @@ class Source(ABC):
         """The rank of the features and the rows of `fixed`: of each period, or of all of them where they share."""
 
     @abstractmethod
+    def feature(self, state: Any, action: int, period: int) -> NDArray[np.float64]:
+        """phi(t, x, a), of arguments that were checked."""
+
+    @abstractmethod
     def core(self, horizon: int, shared: bool, prior: dict[str, Any]) -> _core.Features:
         """The compiled description."""
 
@@ -283,6 +287,10 @@ class DenseSource(Source):
     def ranks(self, fixed: NDArray[np.float64], shared: bool) -> list[int]:
         blocks = self.table if self.table.ndim == 4 and not shared else self.table[np.newaxis]
         return [int(np.linalg.matrix_rank(np.vstack([fixed, block.reshape(-1, self.n_features)]))) for block in blocks]
+
+    def feature(self, state: Any, action: int, period: int) -> NDArray[np.float64]:
+        table = self.table if self.periods is None else self.table[period]
+        return np.asarray(table[state, action])
 
     def unit(self) -> float:
         return _power_of_two(float(np.abs(self.table).max()))
@@ -325,6 +333,10 @@ class SparseSource(Source):
         triangles = [_triangles(one) for one in self.rows]
         blocks = [list(itertools.chain(*triangles))] if shared else triangles
         return [int(np.linalg.matrix_rank(np.vstack([fixed, *block]))) for block in blocks]
+
+    def feature(self, state: Any, action: int, period: int) -> NDArray[np.float64]:
+        rows = self.rows[0 if self.periods is None else period]
+        return np.asarray(rows[[state * self.n_actions + action]].toarray()[0])
 
     def unit(self) -> float:
         return _power_of_two(max(float(abs(one.data).max(initial=0.0)) for one in self.rows))
@@ -388,6 +400,9 @@ class OpenSource(Source):
 
     def ranks(self, fixed: NDArray[np.float64], shared: bool) -> list[int]:
         return [self.n_features] * (1 if shared else self.periods or 1)
+
+    def feature(self, state: Any, action: int, period: int) -> NDArray[np.float64]:
+        return self.function._values(state, action, period)
 
     def unit(self) -> float:
         return _power_of_two(self.function.scale)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from ocpfast import _check, _core
 
 __all__ = ["Grid", "Hypothesis", "StateAggregation", "TabulaRasa"]
+
+Triple: TypeAlias = tuple[Any, Any, int]  # state, action, period
 
 
 class Grid:
@@ -202,6 +204,10 @@ class Hypothesis(ABC):
     def _agent_core(self, options: _core.AgentOptions) -> Any:
         """The compiled agent that learns this class."""
 
+    @abstractmethod
+    def _independent(self, triple: Triple, triples: Sequence[Triple]) -> bool:
+        """Whether two functions of the class can agree on `triples`, but not at `triple`; all of them are checked."""
+
 
 class _Aggregation(Hypothesis):
     """What TabulaRasa and StateAggregation share: cells of (t, x, a) with one parameter each."""
@@ -232,6 +238,20 @@ class _Aggregation(Hypothesis):
         5000
         """
         return int(self._partition.n_cells)
+
+    @abstractmethod
+    def _cell(self, triple: Triple) -> tuple[int, ...]:
+        """What the triple shares with those of its cell alone."""
+
+    @abstractmethod
+    def _layers(self) -> NDArray[np.int64]:
+        """The cells of all (x, a) over finite states, numbered within a layer: shape (S, A), or (H, S, A)."""
+
+    def _independent(self, triple: Triple, triples: Sequence[Triple]) -> bool:
+        return self._cell(triple) not in map(self._cell, triples)
+
+    def _layer(self, period: int) -> int:
+        return 0 if self._horizon is None else period
 
     def _set_common(self, n_actions: int, horizon: int | None, lower: str) -> None:
         self._n_actions = _check.integer(n_actions, "n_actions", 1)
@@ -268,6 +288,13 @@ class TabulaRasa(_Aggregation):
     def n_states(self) -> int:
         """The number of states."""
         return self._n_states
+
+    def _cell(self, triple: Triple) -> tuple[int, ...]:
+        state, action, period = triple
+        return self._layer(period), state, action
+
+    def _layers(self) -> NDArray[np.int64]:
+        return np.arange(self._n_states * self._n_actions).reshape(self._n_states, self._n_actions)
 
     def __repr__(self) -> str:
         lower = "" if self._lower == "off" else f", lower={self._lower!r}"
@@ -399,6 +426,21 @@ class StateAggregation(_Aggregation):
     def state_size(self) -> int | None:
         """The number of components of a state; None where states are indices."""
         return self._description.dimension if isinstance(self._description, Grid) else None
+
+    def _cell(self, triple: Triple) -> tuple[int, ...]:
+        state, action, period = triple
+        layer, described = self._layer(period), self._description
+        if isinstance(described, Grid):
+            return layer, described.label(state), action
+        if described.ndim == 1:
+            return layer, int(described[state]), action
+        return layer, int(described[state, action] if described.ndim == 2 else described[period, state, action])
+
+    def _layers(self) -> NDArray[np.int64]:
+        assert isinstance(self._description, np.ndarray)
+        if self._description.ndim > 1:
+            return self._description
+        return self._description[:, np.newaxis] * self._n_actions + np.arange(self._n_actions)
 
     def __repr__(self) -> str:
         described = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ocpfast import _check, _core, _highs
 from ocpfast.features import DenseSource, source_of
-from ocpfast.hypothesis import Hypothesis
+from ocpfast.hypothesis import Hypothesis, Triple
 
 __all__ = ["LinearFeatures", "Polytope"]
+
+# Of what a feature's length must remain outside a span: as in csrc/include/ocpfast/tolerances.hpp.
+_DEPENDENCE = 1e-9
 
 
 class _Linear(Hypothesis):
@@ -82,6 +86,21 @@ class _Linear(Hypothesis):
         repeated = 1 if self._source.periods or self._shared or self._horizon is None else self._horizon
         return sum(rank - known for rank in ranks) * repeated
 
+    def _independent(self, triple: Triple, triples: Sequence[Triple]) -> bool:
+        """Whether the feature is outside the span of the others of its block and of what the prior fixes."""
+        together = self._shared or self._horizon is None
+        block = [other for other in triples if together or other[2] == triple[2]]
+        rows = [*self._prior_a[self._prior_equality], *(self._source.feature(*other) for other in block)]
+        feature = _unit(self._source.feature(*triple))
+        known = [row for row in map(_unit, rows) if row.any()]
+        if not known:
+            return bool(feature.any())
+        _, size, directions = np.linalg.svd(np.array(known), full_matrices=False)
+        span = directions[size > _DEPENDENCE]
+        for _ in range(2):  # the second time takes off what rounding left
+            feature = feature - span.T @ (span @ feature)
+        return bool(np.linalg.norm(feature) > _DEPENDENCE)
+
     def _agent_core(self, options: _core.AgentOptions) -> _core.LinearOcp | _core.SigmoidOcp:
         return _core.LinearOcp(features=self._core_features(options), options=options)
 
@@ -123,6 +142,15 @@ class _Linear(Hypothesis):
         return f"{type(self).__name__}({self._source!r}, horizon={self._horizon}, shared={self._shared})"
 
 
+def _unit(vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The vector with length 1, or 0; its largest component goes first, so that no square overflows."""
+    largest = np.abs(vector).max(initial=0.0)
+    if largest == 0:
+        return vector
+    vector = vector / largest
+    return np.asarray(vector / np.linalg.norm(vector))
+
+
 class LinearFeatures(_Linear):
     """Linear combinations of features.
 
@@ -157,17 +185,11 @@ class LinearFeatures(_Linear):
     The chain with features that contain Q*, which dynamic programming gives:
 
     >>> import numpy as np, ocpfast as ocp
-    >>> n = 10
-    >>> down, up = np.maximum(np.arange(n) - 1, 0), np.minimum(np.arange(n) + 1, n - 1)
-    >>> down[-1] = n - 1  # the last state is never left
-    >>> q, value = np.zeros((n, n, 2)), np.zeros(n)
-    >>> for t in reversed(range(n)):
-    ...     q[t] = np.stack([value[down], value[up]], axis=1)
-    ...     q[t, -1] += 1
-    ...     value = q[t].max(axis=1)
+    >>> chain = ocp.Chain(10)
+    >>> q = ocp.solve(chain).q
     >>> phi = np.stack([q, np.ones_like(q)], axis=-1)
     >>> agent = ocp.OCP(ocp.LinearFeatures(phi), selection="eluder", replay=True, ties="directed")
-    >>> ocp.run(agent, ocp.Chain(n), episodes=60, progress=False).suboptimal()
+    >>> ocp.run(agent, chain, episodes=60, progress=False).suboptimal()
     array([1])
     """
 

@@ -106,7 +106,7 @@ def run(
     >>> result.rewards[:, -1]
     array([1., 1., 1.])
     """
-    _check_system(system)
+    check_system(system, "run()")
     episodes = _check.integer(episodes, "episodes", 1)
     if simulations is not None:
         simulations = _check.integer(simulations, "simulations", 1)
@@ -144,14 +144,15 @@ def run(
     return job.result()
 
 
-def _check_system(system: object) -> None:
+def check_system(system: object, caller: str) -> None:
+    """Raise where `system` is not one whose functions are compiled; `caller` is who needs that."""
     if not isinstance(system, System):
         raise TypeError(f"system: expected a System, got {system!r}")
     for method in ("reset", "step"):
         if getattr(type(system), method) is not getattr(System, method):
             raise TypeError(
-                f"system: {type(system).__name__}.{method} is Python, which run() cannot call; a system of one's own "
-                "fills in the C struct of ocpfast/system.h"
+                f"system: {type(system).__name__}.{method} is Python, which {caller} cannot call; a system of one's "
+                "own fills in the C struct of ocpfast/system.h"
             )
 
 

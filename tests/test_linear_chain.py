@@ -2,24 +2,16 @@
 
 import numpy as np
 import pytest
-from reference import optimal_q
 
 import ocpfast as ocp
 
 N_STATES = 50
 
 
-def chain_q(n_states):
-    following = [[max(x - 1, 0), min(x + 1, n_states - 1)] for x in range(n_states)]
-    following[-1] = [n_states - 1] * 2
-    reward = [[float(x == n_states - 1)] * 2 for x in range(n_states)]
-    return np.array(optimal_q(following, reward, n_states))
-
-
 def chain_features(rng, n_features):
     """[Q*, 1, gaussian...]."""
     phi = rng.standard_normal((N_STATES, N_STATES, 2, n_features))
-    phi[..., 0] = chain_q(N_STATES)
+    phi[..., 0] = ocp.solve(ocp.Chain(N_STATES)).q
     phi[..., 1] = 1.0
     return phi
 

@@ -7,9 +7,10 @@ import random
 
 import numpy as np
 import pytest
-from reference import aggregation_error, optimal_q, play, q_learning, random_table
+from reference import play, q_learning, random_table
 
 import ocpfast as ocp
+from ocpfast import theory
 
 VARIANTS = [
     {"replay": replay, "update": update, "ties": ties}
@@ -35,14 +36,14 @@ class Aggregated:
             termination=0.05,
             number=float,
         )
-        self.q = np.array(optimal_q(self.next_state, self.reward, self.horizon))
+        self.q = ocp.solve(ocp.TableSystem(self.next_state, self.reward)).q
         # triples of similar value share a cell, as a sensible user would have it: rho is small but not 0
         width = rng.choice([0.5, 1.0, 2.0])
         self.partition = np.stack(
             [np.unique(np.floor(q_t / width), return_inverse=True)[1].reshape(q_t.shape) for q_t in self.q]
         )
-        self.rho = float(aggregation_error(self.q, self.partition))
         self.hypothesis = ocp.StateAggregation(self.partition, self.n_actions, lower="exact")
+        self.rho = theory.aggregation_error(self.hypothesis, self.q)
         self.n_cells = self.hypothesis.eluder_dimension()
 
     def episodes(self, agent, n):
@@ -89,7 +90,7 @@ def test_theorem_3_few_episodes_lose_much(options):
     for seed in SYSTEMS:
         case = Aggregated(seed)
         agent = ocp.OCP(case.hypothesis, **options)
-        most = 2 * case.rho * case.horizon * (case.horizon + 1)
+        most = theory.suboptimal_bound(case.hypothesis, case.rho).loss
         lost = [case.q[0, start].max() - total for start, total, _ in case.episodes(agent, case.n_cells + 20)]
         assert sum(loss > most for loss in lost) <= case.n_cells, seed
 
@@ -100,7 +101,7 @@ def test_lemma_finite_upper_values_are_close_and_never_rise(options):
     for seed in SYSTEMS:
         case = Aggregated(seed)
         agent = ocp.OCP(case.hypothesis, **options)
-        allowed = 2 * case.rho * (case.horizon - np.arange(case.horizon))[:, None, None]
+        allowed = theory.aggregation_value_bound(case.rho, case.horizon)[:, None, None]
         before = np.full(case.q.shape, np.inf)
         for _ in case.episodes(agent, case.n_cells // 2 + 5):
             upper = case.uppers(agent)
@@ -118,7 +119,7 @@ def test_proposition_redundant_episodes_lose_little():
         for start, total, redundant in case.episodes(ocp.OCP(case.hypothesis), case.n_cells + 20):
             if redundant:
                 seen += 1
-                assert case.q[0, start].max() - total <= 6 * case.rho * case.horizon, seed
+                assert case.q[0, start].max() - total <= theory.aggregation_loss_bound(case.rho, case.horizon), seed
     assert seen > 5000  # the premise was met often enough to mean something
 
 

@@ -24,6 +24,7 @@ void bind_linear(py::module_& m);
 void bind_agents(py::module_& m);
 void bind_linear_agents(py::module_& m);
 void bind_running(py::module_& m);
+void bind_solving(py::module_& m);
 
 // The repr of a value, cut to a length that fits into an error.
 std::string shown(py::handle value);

@@ -37,4 +37,5 @@ PYBIND11_MODULE(_core, m) {
     bind_agents(m);
     bind_linear_agents(m);
     bind_running(m);
+    bind_solving(m);
 }

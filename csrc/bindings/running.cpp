@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-const ocp_system& system_of(const py::capsule& capsule) {
+const ocp_system& system_of(const py::capsule& capsule, const char* caller) {
     const void* pointer = PyCapsule_GetPointer(capsule.ptr(), OCP_SYSTEM_CAPSULE);
     if (pointer == nullptr) throw py::error_already_set();
     const auto& system = *static_cast<const ocp_system*>(pointer);
@@ -14,7 +14,8 @@ const ocp_system& system_of(const py::capsule& capsule) {
                               " bytes); compile it again");
     }
     if ((system.flags & OCP_NEEDS_GIL) != 0) {
-        throw py::value_error("system: it needs the GIL (OCP_NEEDS_GIL), which run() releases; step it by hand");
+        throw py::value_error(std::string("system: it needs the GIL (OCP_NEEDS_GIL), which ") + caller +
+                              " releases; step it by hand");
     }
     return system;
 }

@@ -7,8 +7,8 @@
 #include "bindings.hpp"
 #include "ocpfast/run.hpp"
 
-// The system in a capsule; ValueError where it cannot be run here.
-const ocp_system& system_of(const py::capsule& capsule);
+// The system in a capsule; ValueError where the caller, whom the error names, cannot call it.
+const ocp_system& system_of(const py::capsule& capsule, const char* caller = "run()");
 
 std::string describe(const ocp::Outcome& outcome, std::int64_t simulation);
 
