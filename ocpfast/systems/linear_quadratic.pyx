@@ -14,7 +14,7 @@ from ocpfast.systems.base import _count, _floats, _read_only
 __all__ = ["LinearQuadratic"]
 
 
-cdef extern from "ocpfast/system/riccati.hpp" namespace "ocp":
+cdef extern from "ocpfast/system/linear_quadratic_matrices.hpp" namespace "ocp":
     cppclass LinearQuadraticMatrices:
         size_t n
         size_t m
@@ -23,6 +23,7 @@ cdef extern from "ocpfast/system/riccati.hpp" namespace "ocp":
         vector[double] q
         vector[double] r
 
+cdef extern from "ocpfast/system/riccati.hpp" namespace "ocp":
     enum class RiccatiStatus "ocp::Riccati::Status":
         ok
         overflow

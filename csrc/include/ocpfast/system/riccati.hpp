@@ -13,13 +13,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace ocp {
+#include "ocpfast/system/linear_quadratic_matrices.hpp"
 
-// A (n x n), B (n x m), Q (n x n) positive semidefinite and R (m x m) positive definite, both symmetric; row by row.
-struct LinearQuadraticMatrices {
-    std::size_t n = 0, m = 0;
-    std::vector<double> a, b, q, r;
-};
+namespace ocp {
 
 class Riccati {
 public:
