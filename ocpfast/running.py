@@ -221,7 +221,7 @@ class _Job:
                 simulation=i,
                 control=control,
             )
-            agent._stochastic |= self._system.stochastic
+            agent._stochastic |= not self._system.deterministic_steps
             if self._keep_agents:
                 self._agents[i] = agent
 

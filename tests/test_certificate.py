@@ -115,6 +115,14 @@ def test_nothing_is_promised_beyond_the_theorem():
     assert "discounted" in run_chain(table, discount=0.9, bounds=(0, 4)).certificate().reason
 
 
+def test_random_starts_do_not_void_it():
+    coin = ocp.TableSystem([[0, 1], [1, 0]], [[0.0, 1.0], [2.0, 0.0]], initial_state=[0.5, 0.5], horizon=2)
+    agent = ocp.OCP(ocp.TabulaRasa(2, 2, horizon=2))
+    result = ocp.run(agent, coin, 50, rng=0, progress=False, keep_agents=True)
+    assert coin.stochastic
+    assert result.agents[0].certificate().valid
+
+
 def test_a_stochastic_system_voids_it():
     pendulum = ocp.InvertedPendulum(disturbance=2.5, horizon=20)
     agent = ocp.OCP(ocp.StateAggregation(pendulum.partition(), n_actions=3, horizon=20))
