@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ocpfast import _check, _core
 from ocpfast.running import check_system
-from ocpfast.systems import System, TableSystem
+from ocpfast.systems import System
 
 __all__ = ["Solution", "solve"]
 
@@ -78,7 +78,7 @@ def solve(system: System) -> Solution:
         raise ValueError(f"system: expected finitely many states, got vectors of {system.state_size} numbers")
     if n_actions is None:
         raise ValueError("system: expected finitely many actions, got vectors")
-    if system.stochastic and not isinstance(system, TableSystem):  # only the start of a table can be random
+    if not system.deterministic_steps:
         raise ValueError("system: expected deterministic steps, got a system that draws random numbers in them")
     shape = system.horizon, n_states, n_actions
     entries = system.horizon * n_states * n_actions

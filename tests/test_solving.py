@@ -87,7 +87,7 @@ class Slow(ocp.TableSystem):
 
 
 class Dice(ocp.Chain):
-    stochastic, deterministic_steps = True, False
+    deterministic_steps = False
 
 
 class Steered(ocp.Chain):
@@ -101,6 +101,7 @@ class Steered(ocp.Chain):
         (Slow([[0]], [[0.0]], horizon=1), TypeError, "system: Slow.step is Python, which solve() cannot call; a "),
         (Dice(3), ValueError, "system: expected deterministic steps, got a system that draws random numbers in them"),
         (Steered(3), ValueError, "system: expected finitely many actions, got vectors"),
+        (ocp.Adversary(2, horizon=3), ValueError, "system: expected one with fixed rewards, got one that adapts them"),
         (ocp.InvertedPendulum(), ValueError, "system: expected finitely many states, got vectors of 2 numbers"),
         (
             ocp.TableSystem([[0]], [[0.0]], horizon=2**40),

@@ -377,6 +377,16 @@ def test_runs_in_a_table_are_within_the_bounds_of_a_coherent_class():
         assert result.regret()[0].max() <= theory.regret_bound(table, None, case.reward_bound)
 
 
+def test_the_adversary_meets_the_bounds_of_a_coherent_class():
+    """Theorem 2: they are sharp."""
+    for n_features, horizon, reward_bound in ((1, 1, 1.0), (5, 10, 0.5), (12, 3, 2.0)):
+        adversary = ocp.Adversary(n_features, horizon, reward_bound)
+        hypothesis = adversary.hypothesis()
+        result = ocp.run(ocp.OCP(hypothesis), adversary, 4 * n_features, progress=False)
+        assert result.suboptimal()[0] == theory.suboptimal_bound(hypothesis).episodes
+        assert result.regret()[0, -1] == theory.regret_bound(hypothesis, None, reward_bound)
+
+
 def test_random_exploration_of_the_chain():
     """Uniform actions until the first reward, the optimal ones ever after: what the bound is about, at its best."""
     rng = np.random.default_rng(0)
