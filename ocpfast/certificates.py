@@ -27,7 +27,7 @@ class Certificate:
     >>> import ocpfast as ocp
     >>> result = ocp.run(ocp.OCP(ocp.TabulaRasa(4, 2, horizon=4)), ocp.Chain(4), 40, progress=False, keep_agents=True)
     >>> result.agents[0].certificate()
-    Certificate(valid=True, remaining=20, last_episode_optimal=True, reason='')
+    Certificate(valid=True, remaining=12, last_episode_optimal=True, reason='')
     """
 
     valid: bool
