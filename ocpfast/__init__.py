@@ -5,6 +5,7 @@ from pathlib import Path as _Path
 
 from ocpfast.agents import OCP
 from ocpfast.features import FeatureFunction
+from ocpfast.finite import FiniteClass
 from ocpfast.hypothesis import Grid, StateAggregation, TabulaRasa
 from ocpfast.linear import LinearFeatures, Polytope
 from ocpfast.randomness import simulation_streams
@@ -19,6 +20,7 @@ __all__ = [
     "Chain",
     "DeepSea",
     "FeatureFunction",
+    "FiniteClass",
     "Grid",
     "Interrupted",
     "InvertedPendulum",
