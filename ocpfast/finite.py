@@ -80,18 +80,19 @@ class FiniteClass(Hypothesis):
             raise TypeError(f"tables: expected numbers of shape (n, H, S, A), got dtype {given.dtype}")
         if given.ndim != 4 or 0 in given.shape:
             raise ValueError(f"tables: expected shape (n, H, S, A) without zeros, got {given.shape}")
-        n, self._horizon, self._n_states, self._n_actions = given.shape
+        n, horizon, self._n_states, self._n_actions = (int(size) for size in given.shape)
+        self._horizon = horizon
         _check.n_cells(n, "tables")
         _check.n_cells(int(np.prod(given.shape[1:], dtype=object)), "tables")
         single = given.dtype.kind == "f" and given.dtype.itemsize == 4
         self._values = _by_triple(given, np.dtype(np.float32 if single else np.float64))
         if tolerance is None:
-            self._tolerance = (self._horizon + 1) * 2.0**-23 if single else 1e-9
+            self._tolerance = (horizon + 1) * 2.0**-23 if single else 1e-9
         else:
             self._tolerance = _check.number(tolerance, "tolerance", "a number in [0, 1)")
             if not 0 <= self._tolerance < 1:
                 raise ValueError(f"tolerance: expected a number in [0, 1), got {tolerance!r}")
-        domain = _core.Partition(self._n_states, self._n_actions, self._horizon)
+        domain = _core.Partition(self._n_states, self._n_actions, horizon)
         self._core: _core.FiniteTables32 | _core.FiniteTables64
         if single:
             self._core = _core.FiniteTables32(domain, cast(NDArray[np.float32], self._values), self._tolerance)
@@ -136,7 +137,7 @@ class FiniteClass(Hypothesis):
         Examples
         --------
         >>> import numpy as np, ocpfast as ocp
-        >>> ocp.FiniteClass(np.eye(4).reshape(4, 1, 4, 1)).eluder_dimension()  # each triple tells one table from the rest
+        >>> ocp.FiniteClass(np.eye(4).reshape(4, 1, 4, 1)).eluder_dimension()  # each triple tells one from the rest
         3
         >>> ocp.FiniteClass(np.arange(4.0).reshape(4, 1, 1, 1)).eluder_dimension()  # one triple tells all apart
         1
@@ -170,8 +171,8 @@ class FiniteClass(Hypothesis):
 
     def _remaining(self, statistics: dict[str, int]) -> int:
         """How many suboptimal episodes can still come to an agent with these statistics, if Q* is in the class."""
-        # An episode that explores strikes off something, and it finds a triple that is independent of all those on which
-        # the hypotheses left agree.
+        # An episode that explores strikes off something, and finds a triple that is independent of all on which the
+        # hypotheses left agree.
         return min(statistics["distinct_survivors"] - 1, self.eluder_dimension() - statistics["determined"])
 
     def _agent_core(self, options: _core.AgentOptions) -> _core.FiniteOcp32 | _core.FiniteOcp64:
@@ -285,7 +286,7 @@ def longest_independent_sequence(
         if groups in lengths:
             return lengths[groups]
         if len(lengths) >= most:
-            raise _TooMany
+            raise _TooManyError
         finer = {}
         for question in left:
             parts = frozenset(p for group in groups for part in question if (p := group & part).bit_count() > 1)
@@ -302,11 +303,11 @@ def longest_independent_sequence(
 
     try:
         return longest(frozenset([(1 << n) - 1] if n > 1 else []), sorted(set(questions), key=sorted))
-    except _TooMany:
+    except _TooManyError:
         return None
 
 
-class _TooMany(Exception):
+class _TooManyError(Exception):
     """The search met too many groupings."""
 
 

@@ -35,7 +35,6 @@ public:
           bounds_(std::move(bounds)),
           store_(Survivors<T>(std::move(tables)), selection, window) {
         answers_.resize(static_cast<std::size_t>(partition().n_layers() * partition().n_points()));
-        extremes_.resize(static_cast<std::size_t>(partition().n_cells()));
     }
 
     const Partition& partition() const { return tables_->domain(); }
@@ -61,7 +60,7 @@ public:
     }
     double lower(std::int64_t index) const {
         answer(row(index));
-        return clipped(extremes_[at(index)].lower, layer_of(index));
+        return clipped(survivors().extremes(index).lower, layer_of(index));
     }
     // Whether all that is left agrees.
     bool determined(std::int64_t index) const {
@@ -113,7 +112,7 @@ public:
     }
     bool is_new(std::int64_t index) const {
         if (old_.empty()) {
-            old_.assign(extremes_.size(), 0);
+            old_.assign(at(partition().n_cells()), 0);
             visited_ = Groups<T>(*tables_);
         }
         if (!old_[at(index)]) old_[at(index)] = !visited_.splits(*tables_, index);
@@ -180,14 +179,14 @@ private:
         if (answer.version != survivors().version()) find(row, answer);
         return answer;
     }
-    double upper_found(std::int64_t index) const { return clipped(extremes_[at(index)].upper, layer_of(index)); }
+    double upper_found(std::int64_t index) const { return clipped(survivors().extremes(index).upper, layer_of(index)); }
     bool determined_found(std::int64_t index) const {
-        return tables_->agree(extremes_[at(index)].lower, extremes_[at(index)].upper);
+        return tables_->agree(survivors().extremes(index).lower, survivors().extremes(index).upper);
     }
 
     void find(std::int64_t row, Answer& answer) const {
         const std::int64_t n_actions = partition().n_actions(), first = row * n_actions;
-        const T least = survivors().extremes(first, at(n_actions), &extremes_[at(first)]);
+        const T least = survivors().look_at(row).least;
         answer.version = survivors().version();
         answer.lower = clipped(least, layer_of(first));
         answer.best = {-infinity, 0, false};

@@ -17,6 +17,7 @@
 
 #include "ocpfast/constraint.hpp"
 #include "ocpfast/hypothesis/finite_tables.hpp"
+#include "ocpfast/hypothesis/word.hpp"
 
 namespace ocp {
 
@@ -29,6 +30,10 @@ public:
         if (n % word_size != 0) words_.back() >>= word_size - n % word_size;
         n_survivors_ = n;
         list_words();
+        const Partition& domain = tables_->domain();
+        const Row never{0, 0, ~std::uint64_t{0}, ~std::uint64_t{0}};
+        rows_.resize(static_cast<std::size_t>(domain.n_layers() * domain.n_points()), never);
+        extremes_.resize(static_cast<std::size_t>(domain.n_cells()));
     }
 
     // ---- for ConstraintStore -----------------------------------------------------------------------------------
@@ -40,11 +45,16 @@ public:
         return std::any_of(column, column + tables_->n_hypotheses(), [&](T v) { return admitted.contains(v); });
     }
     bool compatible(const Constraint& c) {
-        return any(c, [](std::uint64_t bits, std::uint64_t inside) { return bits & inside; });
+        settle();
+        // the store asks the same thing up to three times, and where few are inside each look is long
+        if (asked_.version != version_ || !asked_.constraint.same_interval(c)) asked_ = {c, version_, find_inside(c)};
+        return asked_.answer;
     }
     // Whether it eliminates something.
     bool reduces_dimension(const Constraint& c) {
-        return any(c, [](std::uint64_t bits, std::uint64_t inside) { return bits & ~inside; });
+        settle();
+        look_at(row_of(c.index));
+        return !harmless(c.index, tables_->admitted(c.lower, c.upper));
     }
     // Whether all that is left would agree on the triple, and did not.
     bool determines(const Constraint& c) { return tables_->agree(c.lower, c.upper) && reduces_dimension(c); }
@@ -53,11 +63,12 @@ public:
         position_.emplace(c.identity, constraints_.size());
         constraints_.push_back({c.identity, c.index, tables_->admitted(c.lower, c.upper), {}});
         Kept& kept = constraints_.back();
+        if (up_to_date(row_of(c.index)) && harmless(c.index, kept.admitted)) return;
         const T* column = tables_->column(c.index);
         std::size_t n_live = 0;
         for (const std::uint32_t word : live_words_) {
             std::uint64_t& bits = words_[word];
-            std::uint64_t outside = bits & ~inside(column, word, bits, kept.admitted);
+            std::uint64_t outside = bits & ~inside(column, word, kept.admitted);
             bits &= ~outside;
             for (; outside != 0; outside &= outside - 1) kept.eliminated.push_back(number(word, outside));
             live_words_[n_live] = word;
@@ -117,6 +128,7 @@ public:
         undecided_.clear();
         list_words();
         ++version_;
+        ++n_returns_;
     }
 
     std::uint64_t version() const { return version_; }  // changes with the set
@@ -144,116 +156,126 @@ public:
         return true;
     }
 
-    struct Extremes {
-        T lower, upper;  // of one triple
+    struct Extremes {  // of one triple
+        T lower, upper;
+        std::uint32_t lower_by, upper_by;  // hypotheses that have these values
     };
-    // Fills in the extremes of the triples first..first+n-1 and returns the smallest of what each survivor has for
-    // their largest.
-    T extremes(std::int64_t first, std::size_t n, Extremes* of_triple) const {
-        T least = std::numeric_limits<T>::infinity();
-        for (std::size_t k = 0; k < n; ++k) of_triple[k] = {least, -least};
-        std::uint8_t set[word_size];
-        T largest[word_size];  // of each survivor in a word
-        for (const std::uint32_t word : live_words_) {
-            const std::size_t base = std::size_t{word} * word_size;
-            const std::uint64_t bits = words_[word];
-            if (bits == ~std::uint64_t{0}) {
-                for (std::size_t k = 0; k < n; ++k) {
-                    look_at_all(tables_->column(first + static_cast<std::int64_t>(k)) + base, k == 0, largest,
-                                of_triple[k]);
-                }
-                for (const T value : largest) least = value < least ? value : least;
-                continue;
-            }
-            std::size_t n_set = 0;
-            for (std::uint64_t left = bits; left != 0; left &= left - 1) {
-                set[n_set++] = static_cast<std::uint8_t>(lowest(left));
-            }
-            for (std::size_t k = 0; k < n; ++k) {
-                const T* column = tables_->column(first + static_cast<std::int64_t>(k)) + base;
-                Extremes here = of_triple[k];
-                for (std::size_t i = 0; i < n_set; ++i) {
-                    const T value = column[set[i]];
-                    here.lower = value < here.lower ? value : here.lower;
-                    here.upper = value > here.upper ? value : here.upper;
-                    largest[i] = k == 0 || value > largest[i] ? value : largest[i];
-                }
-                of_triple[k] = here;
-            }
-            for (std::size_t i = 0; i < n_set; ++i) least = largest[i] < least ? largest[i] : least;
-        }
-        return least;
+    struct Row {  // of the triples of one (layer, point)
+        T least;  // of what each survivor has for its largest
+        std::uint32_t least_by;
+        std::uint64_t version, n_returns;  // when it was so
+    };
+
+    // Brings the row, and the extremes of its triples, up to date.
+    const Row& look_at(std::int64_t row) const {
+        if (!up_to_date(row)) find(row);
+        return rows_[at(row)];
     }
+    const Extremes& extremes(std::int64_t index) const { return extremes_[at(index)]; }
 
 private:
-    static constexpr std::size_t word_size = 64;
     struct Kept {
         std::int64_t identity, index;
         Admitted<T> admitted;
         std::vector<std::uint32_t> eliminated;  // by this constraint, perhaps by others as well
     };
 
-    static unsigned lowest(std::uint64_t bits) {
-#if defined(__GNUC__)
-        return static_cast<unsigned>(__builtin_ctzll(bits));
-#else
-        unsigned n = 0;  // bits is not 0
-        for (; (bits & 1) == 0; bits >>= 1) ++n;
-        return n;
-#endif
-    }
     static std::uint32_t number(std::uint32_t word, std::uint64_t bits) {
-        return word * static_cast<std::uint32_t>(word_size) + lowest(bits);
+        return word * static_cast<std::uint32_t>(word_size) + lowest_bit(bits);
     }
 
-    // Which of the bits of a word belong to hypotheses that a constraint admits; of other bits it says nothing.
-    std::uint64_t inside(const T* column, std::uint32_t word, std::uint64_t bits, const Admitted<T>& admitted) const {
-        const std::size_t base = std::size_t{word} * word_size;
-        std::uint64_t result = 0;
-        if (bits == ~std::uint64_t{0}) {
-            for (std::size_t k = 0; k < word_size; ++k) {
-                result |= static_cast<std::uint64_t>(admitted.contains(column[base + k])) << k;
-            }
-            return result;
-        }
-        for (; bits != 0; bits &= bits - 1) {
-            const unsigned k = lowest(bits);
-            result |= static_cast<std::uint64_t>(admitted.contains(column[base + k])) << k;
-        }
-        return result;
+    static std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+    std::int64_t row_of(std::int64_t index) const { return index / tables_->domain().n_actions(); }
+    bool survives(std::uint32_t hypothesis) const {
+        return (words_[hypothesis / word_size] >> (hypothesis % word_size) & 1) != 0;
+    }
+    // Whether all values of a triple, whose row is up to date, are admitted.
+    bool harmless(std::int64_t index, const Admitted<T>& admitted) const {
+        const Extremes& known = extremes_[at(index)];
+        return admitted.contains(known.lower) && admitted.contains(known.upper);
     }
 
-    // Whether some word has a bit in pick(survivors, admitted).
-    template <class Pick>
-    bool any(const Constraint& c, Pick&& pick) {
-        settle();
+    bool up_to_date(std::int64_t number) const {
+        Row& row = rows_[at(number)];
+        if (row.version == version_) return true;
+        if (row.n_returns != n_returns_ || !survives(row.least_by)) return false;
+        const std::int64_t n_actions = tables_->domain().n_actions();
+        for (std::int64_t i = number * n_actions; i < (number + 1) * n_actions; ++i) {
+            if (!survives(extremes_[at(i)].lower_by) || !survives(extremes_[at(i)].upper_by)) return false;
+        }
+        row.version = version_;
+        return true;
+    }
+
+    bool find_inside(const Constraint& c) const {
         const Admitted<T> admitted = tables_->admitted(c.lower, c.upper);
+        if (up_to_date(row_of(c.index))) {
+            const Extremes& known = extremes_[at(c.index)];
+            if (admitted.contains(known.lower) || admitted.contains(known.upper)) return true;
+        }
         const T* column = tables_->column(c.index);
-        return std::any_of(live_words_.begin(), live_words_.end(), [&](std::uint32_t word) {
-            return pick(words_[word], inside(column, word, words_[word], admitted)) != 0;
+        return std::any_of(live_words_.begin(), live_words_.end(),
+                           [&](std::uint32_t word) { return inside(column, word, admitted) != 0; });
+    }
+
+    // The last word may end beyond its column.
+    bool one_by_one(std::uint32_t word) const {
+        return few_bits(words_[word]) || (std::size_t{word} + 1) * word_size > tables_->n_hypotheses();
+    }
+    // The survivors of a word that a constraint admits.
+    std::uint64_t inside(const T* column, std::uint32_t word, const Admitted<T>& admitted) const {
+        const std::uint64_t bits = words_[word];
+        return bits & admitted_bits(column + std::size_t{word} * word_size, bits, one_by_one(word), admitted);
+    }
+
+    void find(std::int64_t number) const {
+        const std::int64_t n_actions = tables_->domain().n_actions(), first = number * n_actions;
+        constexpr T most = std::numeric_limits<T>::infinity();
+        Row& row = rows_[at(number)];
+        row = {most, 0, version_, n_returns_};
+        Extremes* const of_action = &extremes_[at(first)];
+        for (std::int64_t a = 0; a < n_actions; ++a) of_action[a] = {most, -most, 0, 0};
+        Word<T> values;
+        for (const std::uint32_t word : live_words_) {  // at first with the words that have the values
+            const std::size_t base = std::size_t{word} * word_size;
+            values.begin(words_[word], one_by_one(word));
+            for (std::int64_t a = 0; a < n_actions; ++a) {
+                const auto [lower, upper] = values.look_at(tables_->column(first + a) + base);
+                Extremes& here = of_action[a];
+                if (lower < here.lower) {
+                    here.lower = lower;
+                    here.lower_by = word;
+                }
+                if (upper > here.upper) {
+                    here.upper = upper;
+                    here.upper_by = word;
+                }
+            }
+            const T least = values.least();
+            if (least < row.least) {
+                row.least = least;
+                row.least_by = word;
+            }
+        }
+        for (std::int64_t a = 0; a < n_actions; ++a) {
+            const T* column = tables_->column(first + a);
+            Extremes& here = of_action[a];
+            here.lower_by = first_in(here.lower_by, [&](std::uint32_t i) { return column[i] == here.lower; });
+            here.upper_by = first_in(here.upper_by, [&](std::uint32_t i) { return column[i] == here.upper; });
+        }
+        row.least_by = first_in(row.least_by, [&](std::uint32_t i) {
+            bool above = false;
+            for (std::int64_t a = 0; a < n_actions; ++a) above |= tables_->column(first + a)[i] > row.least;
+            return !above;
         });
     }
 
-    // A whole word at once: in lanes, which compilers turn into vector instructions without being told that the order
-    // of comparisons does not matter.
-    static void look_at_all(const T* column, bool first, T* largest, Extremes& extremes) {
-        constexpr std::size_t lanes = 16;
-        T lower[lanes], upper[lanes];
-        std::fill(lower, lower + lanes, extremes.lower);
-        std::fill(upper, upper + lanes, extremes.upper);
-        for (std::size_t base = 0; base < word_size; base += lanes) {
-            for (std::size_t k = 0; k < lanes; ++k) {
-                const T value = column[base + k];
-                lower[k] = value < lower[k] ? value : lower[k];
-                upper[k] = value > upper[k] ? value : upper[k];
-            }
-        }
-        if (first) {
-            std::copy(column, column + word_size, largest);
-        } else {
-            for (std::size_t k = 0; k < word_size; ++k) largest[k] = column[k] > largest[k] ? column[k] : largest[k];
-        }
-        extremes = {*std::min_element(lower, lower + lanes), *std::max_element(upper, upper + lanes)};
+    // The first survivor of a word that has a property; there is one.
+    template <class Property>
+    std::uint32_t first_in(std::uint32_t word, Property&& has) const {
+        std::uint64_t bits = words_[word];
+        while (!has(number(word, bits))) bits &= bits - 1;
+        return number(word, bits);
     }
 
     void list_words() {
@@ -270,7 +292,16 @@ private:
     std::vector<Kept> constraints_;
     std::unordered_map<std::int64_t, std::size_t> position_;  // identity -> in constraints_
     std::vector<std::uint32_t> undecided_;                    // eliminated by constraints that are gone
-    std::uint64_t version_ = 0;
+    std::uint64_t version_ = 0;                               // of the set
+    std::uint64_t n_returns_ = 0;                             // times that hypotheses came back
+    struct {
+        Constraint constraint;
+        std::uint64_t version;
+        bool answer;
+    } asked_{{}, ~std::uint64_t{0}, false};  // of compatible, last
+    // questions are remembered: they change what is behind them, never what is left
+    mutable std::vector<Row> rows_;           // per (layer, point)
+    mutable std::vector<Extremes> extremes_;  // per index
 };
 
 }  // namespace ocp
