@@ -7,6 +7,7 @@ from ocpfast import theory
 from ocpfast.agents import OCP
 from ocpfast.certificates import Certificate
 from ocpfast.features import FeatureFunction
+from ocpfast.finite import FiniteClass
 from ocpfast.hypothesis import Grid, StateAggregation, TabulaRasa
 from ocpfast.linear import LinearFeatures, Polytope
 from ocpfast.randomness import simulation_streams
@@ -25,6 +26,7 @@ __all__ = [
     "Chain",
     "DeepSea",
     "FeatureFunction",
+    "FiniteClass",
     "Grid",
     "Interrupted",
     "InvertedPendulum",

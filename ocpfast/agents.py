@@ -22,7 +22,7 @@ class OCP:
 
     Parameters
     ----------
-    hypothesis : TabulaRasa, StateAggregation, LinearFeatures or Polytope
+    hypothesis : TabulaRasa, StateAggregation, LinearFeatures, Polytope or FiniteClass
         The class of candidates for Q*.
     selection : {"all", "eluder", "first", "window"}
         Which constraints are kept: all of them; those that strictly reduce the eluder dimension (for classes that
@@ -329,7 +329,8 @@ class OCP:
     def determined(self, state: Any, action: int, period: int = 0) -> bool:
         """Whether the upper value rests on what was observed alone, not on optimism.
 
-        In a linear class: whether all hypotheses left agree on it because of the equalities observed.
+        In a linear class: whether all hypotheses left agree on it because of the equalities observed. In a finite one:
+        whether all hypotheses left agree on it.
 
         Parameters
         ----------
@@ -365,7 +366,9 @@ class OCP:
             something new (ties="directed"). Linear classes also count the linear programs solved (``lps``), their
             simplex ``pivots``, those solved again from scratch (``cold_lps``) and the questions that needed none
             (``skipped_lps``), and the vector ``states`` that are remembered; ``determined`` are dimensions there, and
-            ``rejected`` the constraints that conflict now.
+            ``rejected`` the constraints that conflict now. Finite classes count the hypotheses left (``survivors``) and
+            those of them that differ (``distinct_survivors``); ``determined`` is the length of a sequence of triples,
+            each independent of those before it, on which all that are left agree.
 
         Examples
         --------
