@@ -41,7 +41,16 @@ def polytope(rng, q):
     return ocp.Polytope(phi, np.vstack([ones, -ones]), np.array([1.0, -1.0]), shared=rng.random() < 0.5)
 
 
-CLASSES = [tabula_rasa, aggregation, linear, polytope]
+def finite(rng, q):
+    """Q* among tables that are it but for a few values, one of them twice."""
+    draw = np.random.default_rng(rng.randrange(2**32))
+    tables = np.repeat(q[np.newaxis], rng.randint(1, 12), axis=0)
+    tables[1:] += draw.integers(-2, 3, tables[1:].shape) * (draw.random(tables[1:].shape) < 0.3)
+    tables = np.concatenate([tables, tables[-1:]])
+    return ocp.FiniteClass(draw.permutation(tables))
+
+
+CLASSES = [tabula_rasa, aggregation, linear, polytope, finite]
 
 
 class Case:
