@@ -4,7 +4,9 @@ Two classes. In "scattered" every table is Q* with noise, so that one constraint
 differ from Q* in one value of twenty, by 1, so that they go slowly: 40 episodes leave thousands.
 """
 
+import mmap
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -44,14 +46,17 @@ class MaskedScans:
         self.tolerance = hypothesis.tolerance
         self.left = np.arange(hypothesis.n_hypotheses)
 
+    def values(self, t, x):
+        return self.columns[t, x].take(self.left, axis=1)  # nine times as fast as [:, self.left]
+
     def play(self, next_state, reward):
-        x, found, upper = 0, [], self.columns[0, 0][:, self.left].max(axis=1)
+        x, found, upper = 0, [], self.values(0, 0).max(axis=1)
         for t in range(H):
             a = int(np.argmax(upper >= upper.max() - self.tolerance * max(1, abs(upper.max()))))
             low = high = reward[t, x, a]
             y = next_state[t, x, a]
             if t < H - 1:
-                values = self.columns[t + 1, y][:, self.left]
+                values = self.values(t + 1, y)
                 upper = values.max(axis=1)
                 low, high = low + values.max(axis=0).min(), high + upper.max()
             found.append((t, x, a, low, high))
@@ -102,7 +107,7 @@ OPTIONS = [{}, {"selection": "eluder"}, {"update": "period"}, {"replay": True}, 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_an_episode(report, request, task, options):
     task, kind = task
-    rounds = 1 if request.config.getoption("benchmark_disable") else 5
+    rounds = 1 if request.config.getoption("benchmark_disable") else 3
     fresh = ocp.OCP(task.hypothesis, **options)
     runs = [compiled(fresh.copy(), task) for _ in range(rounds)]
     times, left = np.min([times for times, _ in runs], axis=0), runs[0][1]
@@ -144,13 +149,19 @@ def test_a_learned_period(report, task):
         assert min(seconds) / 5_000 / H < 20e-6  # a look at all survivors would take more
 
 
+def resident_megabytes():
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE / 2**20
+    except FileNotFoundError:
+        pytest.skip("no /proc/self/statm")
+
+
 def test_memory(report, task):
     """One copy of the tables, whatever the number of agents."""
-    resource = pytest.importorskip("resource")
     task, kind = task
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = resident_megabytes()
     agents = [ocp.OCP(task.hypothesis) for _ in range(20)]
-    ocp.run(agents[0], task.system, 20, simulations=20, progress=False, keep_agents=True)
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    report(f"{kind}: {grown:.0f} MB for 40 agents on tables of {task.hypothesis.tables.nbytes / 2**20:.0f} MB")
-    assert grown < 100
+    result = ocp.run(agents[0], task.system, 20, simulations=20, progress=False, keep_agents=True)
+    grown = (resident_megabytes() - before) / (len(agents) + len(result.agents))
+    report(f"{kind}: {grown:.2f} MB an agent on tables of {task.hypothesis.tables.nbytes / 2**20:.0f} MB")
+    assert grown < 2

@@ -141,9 +141,9 @@ private:
             next[i] = 0;
             for (std::size_t j = 0; j < n; ++j) next[i] += values[j] < values[i] ? counts[j] : 0;
         }
-        sorted_.resize(end - begin);
-        for (std::size_t k = begin; k < end; ++k) sorted_[next[which_[k - begin]]++].second = members_[k];
-        for (std::size_t k = begin; k < end; ++k) members_[k] = sorted_[k - begin].second;
+        placed_.resize(end - begin);
+        for (std::size_t k = begin; k < end; ++k) placed_[next[which_[k - begin]]++] = members_[k];
+        std::copy(placed_.begin(), placed_.end(), members_.begin() + offset(begin));
         return true;
     }
 
@@ -160,6 +160,7 @@ private:
     std::size_t n_kept_ = 0;
     std::vector<std::pair<T, std::uint32_t>> sorted_;  // scratch: of one group
     std::vector<std::uint8_t> which_;                  // scratch: which of few values each member has
+    std::vector<std::uint32_t> placed_;                // scratch: members by value
 };
 
 }  // namespace ocp
