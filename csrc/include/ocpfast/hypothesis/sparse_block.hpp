@@ -1,0 +1,309 @@
+// The hypotheses of one block of a sparse linear class: a union over supports of small linear classes, cut down by
+// equalities phi.theta = y.
+//
+// A support is dead once the equalities contradict each other on it; known once they give all of its parameters, which
+// are then kept; else it is open, and what is known of it is worked out from the equalities when it is asked about.
+// Before the first equality all are open and none is looked at.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "ocpfast/constraint.hpp"
+#include "ocpfast/hypothesis/basis.hpp"
+#include "ocpfast/hypothesis/supports.hpp"
+#include "ocpfast/tolerances.hpp"
+
+namespace ocp {
+
+// What a block answers about one feature.
+struct SparseAnswer {
+    double upper = infinity, lower = -infinity;
+    bool finite = false;   // every live support knows its value
+    bool settled = false;  // and they agree: for good, as supports can only die
+};
+
+enum class Joined { redundant, kept, contradiction };
+
+// N: sparsity K0 where it is known to the compiler, else 0.
+template <int N>
+class EnumeratedBlock {
+public:
+    struct Shared {
+        std::shared_ptr<const SparseFeatures> features;
+        std::shared_ptr<const Supports> supports;
+    };
+
+    EnumeratedBlock(Shared shared, std::int64_t first_index, std::int64_t n_indices, const Tolerances& tolerances)
+        : shared_(std::move(shared)),
+          first_index_(first_index),
+          tolerances_(tolerances),
+          memo_(static_cast<std::size_t>(n_indices)),
+          parameters_(shared_.supports->size(), tolerances),
+          visited_basis_(shared_.features->n_features()),
+          feature_(shared_.features->n_features()) {}
+
+    std::uint64_t version() const { return equalities_.size(); }
+    std::int64_t n_kept() const { return static_cast<std::int64_t>(equalities_.size()); }
+    std::int64_t n_live() const {
+        return equalities_.empty() ? shared_.supports->count()
+                                   : static_cast<std::int64_t>(open_.size() + known_.size());
+    }
+
+    const SparseAnswer& ask(std::int64_t index) {
+        Memo& memo = memo_[static_cast<std::size_t>(index - first_index_)];
+        if (memo.answer.settled || memo.version == version()) return memo.answer;
+        memo.answer = examine(index);
+        memo.version = version();
+        return memo.answer;
+    }
+
+    // inf over the hypotheses left of the largest of n neighbouring indices, all of which must have finite answers.
+    double infimum_of_maximum(std::int64_t first, std::int64_t n) {
+        double settled = -infinity;
+        bool all_settled = true;
+        for (std::int64_t index = first; index < first + n; ++index) {
+            const SparseAnswer& answer = ask(index);
+            if (answer.settled) settled = std::max(settled, answer.upper);
+            all_settled &= answer.settled;
+        }
+        if (all_settled) return settled;
+        double least = infinity;
+        largest_.assign(static_cast<std::size_t>(n_live()), settled);
+        for (std::int64_t index = first; index < first + n; ++index) {
+            if (ask(index).settled) continue;
+            std::size_t place = 0;
+            for_each_value(read(index), [&](double value, double) {
+                largest_[place] = std::max(largest_[place], value);
+                ++place;
+                return true;
+            });
+        }
+        for (const double one : largest_) least = std::min(least, one);
+        return least;
+    }
+
+    // Lets an equality join if it kills a support or makes one smaller; never if it kills all of them.
+    Joined join(std::int64_t index, double value) {
+        const SparseAnswer& answer = ask(index);
+        const Equality equality{{read(index), read(index) + feature_.size()}, feature_length_, value};
+        if (answer.settled && std::abs(answer.upper - value) <= slack(value)) return Joined::redundant;
+
+        using Change = typename Parameters::Change;
+        std::vector<std::int32_t> open, known;
+        std::vector<double> theta, error;
+        bool changed = false;
+        const std::size_t k0 = shared_.supports->size();
+        const auto learn = [&](std::int32_t support) {
+            make(support);
+            const Change change = parameters_.meet(equality);
+            changed |= change != Change::none;
+            if (change == Change::empty) return;
+            if (!parameters_.known()) return open.push_back(support);
+            known.push_back(support);
+            theta.resize(theta.size() + k0);
+            error.push_back(parameters_.solve(&theta[theta.size() - k0]));
+        };
+        if (equalities_.empty()) {
+            for (std::int32_t support = 0; support < shared_.supports->count(); ++support) learn(support);
+        } else {
+            for (const std::int32_t support : open_) learn(support);
+        }
+        for (std::size_t k = 0; k < known_.size(); ++k) {
+            double size = 0;
+            const double difference = std::abs(value_at(k, equality.feature.data(), size) - value);
+            if (difference > slack(value) + size * error_[k]) {
+                changed = true;
+                continue;
+            }
+            known.push_back(known_[k]);
+            theta.insert(theta.end(), &theta_[k * k0], &theta_[k * k0] + k0);
+            error.push_back(error_[k]);
+        }
+        if (open.empty() && known.empty()) return Joined::contradiction;
+        if (!changed) return Joined::redundant;
+        open_ = std::move(open);
+        known_ = std::move(known);
+        theta_ = std::move(theta);
+        error_ = std::move(error);
+        equalities_.push_back(equality);
+        return Joined::kept;
+    }
+
+    // ---- directed exploration ------------------------------------------------------------------------------------
+
+    // Whether a triple is certainly independent of those visited: fewer than 2 K0 independent features were, and this
+    // is another (then some 2 K0 features tell it apart), or some live support tells it apart alone. Exact where
+    // features are 2 K0-full-rank; else some that are independent only on 2 K0 features may be overlooked, which would
+    // take a search over C(K, 2 K0) sets: it is a rule for ties, and bounds do not rest on it.
+    bool is_new(std::int64_t index) {
+        Memo& memo = memo_[static_cast<std::size_t>(index - first_index_)];
+        if (memo.old) return false;
+        if (memo.answer.settled || !is_independent(index)) memo.old = true;
+        return !memo.old;
+    }
+
+    void visit(std::int64_t index) {
+        if (!is_new(index)) return;
+        visited_.push_back({{read(index), read(index) + feature_.size()}, feature_length_, 0});
+        residual_.assign(feature_.begin(), feature_.end());
+        visited_basis_.split(residual_, coefficients_);
+        visited_basis_.add(residual_, length(residual_.data(), residual_.size()));
+        unspanned_stale_ = true;
+    }
+
+private:
+    using Parameters = RestrictedParameters<N>;
+    struct Memo {
+        SparseAnswer answer;
+        std::uint64_t version = ~std::uint64_t{0};
+        bool old = false;  // not new, and never new again
+    };
+
+    double slack(double value) const { return tolerances_.feasibility * std::max(1.0, std::abs(value)); }
+
+    // Until the next call.
+    const double* read(std::int64_t index) {
+        if (index != feature_index_) {
+            shared_.features->read(index, feature_.data());
+            feature_length_ = length(feature_.data(), feature_.size());
+            feature_index_ = index;
+        }
+        return feature_.data();
+    }
+
+    void make(std::int32_t support) {
+        parameters_.start((*shared_.supports)[support]);
+        for (const Equality& equality : equalities_) parameters_.meet(equality);
+    }
+
+    // What the k-th known support says, and the length of the feature there.
+    double value_at(std::size_t k, const double* feature, double& size) const {
+        const std::size_t k0 = N > 0 ? N : shared_.supports->size();
+        const std::int32_t* const support = (*shared_.supports)[known_[k]];
+        const double* const theta = &theta_[k * k0];
+        double value = 0, squares = 0;
+        for (std::size_t i = 0; i < k0; ++i) {
+            const double part = feature[support[i]];
+            value += part * theta[i];
+            squares += part * part;
+        }
+        size = std::sqrt(squares);
+        return value;
+    }
+
+    // Calls visit(value, error) for each live support, until it returns false or a support does not know the value;
+    // true if all were visited. An open support that does not know it moves to the front, where it will be asked first.
+    template <class Visit>
+    bool for_each_value(const double* feature, const Visit& visit) {
+        double value = 0, error = 0;
+        for (std::size_t i = 0; i < open_.size(); ++i) {
+            make(open_[i]);
+            if (!parameters_.tells(feature, feature_length_, value, error)) {
+                std::swap(open_[0], open_[i]);
+                return false;
+            }
+            if (!visit(value, error)) return false;
+        }
+        for (std::size_t k = 0; k < known_.size(); ++k) {
+            double size = 0;
+            value = value_at(k, feature, size);
+            if (!visit(value, size * error_[k])) return false;
+        }
+        return true;
+    }
+
+    SparseAnswer examine(std::int64_t index) {
+        const double* const feature = read(index);
+        if (feature_length_ == 0) return {0, 0, true, true};
+        if (equalities_.empty()) return {};
+        double upper = -infinity, lower = infinity;
+        double above = -infinity, below = infinity;  // the ends nearest to each other of what supports allow
+        double value = 0, smallest_error = infinity;
+        const bool finite = for_each_value(feature, [&](double one, double error) {
+            upper = std::max(upper, one);
+            lower = std::min(lower, one);
+            above = std::max(above, one - error);
+            below = std::min(below, one + error);
+            if (error < smallest_error) {
+                smallest_error = error;
+                value = one;
+            }
+            return true;
+        });
+        if (!finite) return {};
+        // those that agree say the same: the value of the one that rounding hurt least
+        if (above - below <= slack(value)) return {value, value, true, true};
+        return {upper, lower, true, false};
+    }
+
+    bool is_independent(std::int64_t index) {
+        residual_.assign(read(index), read(index) + feature_.size());
+        visited_basis_.split(residual_, coefficients_);
+        if (length(residual_.data(), residual_.size()) <= tolerances_.dependence * feature_length_) return false;
+        if (visited_.size() < 2 * shared_.supports->size()) return true;
+        find_unspanned();
+        double value = 0, error = 0;
+        for (std::size_t i = 0; i < unspanned_.size(); ++i) {
+            parameters_.start((*shared_.supports)[unspanned_[i]]);
+            for (const Equality& equality : visited_) parameters_.meet(equality);
+            if (parameters_.tells(feature_.data(), feature_length_, value, error)) continue;
+            std::swap(unspanned_[0], unspanned_[i]);
+            return true;
+        }
+        return false;
+    }
+
+    // The live supports on which the features visited do not span everything.
+    void find_unspanned() {
+        if (!unspanned_stale_ && version_of_unspanned_ == version()) return;
+        unspanned_stale_ = false;
+        version_of_unspanned_ = version();
+        unspanned_.clear();
+        const auto look_at = [&](std::int32_t support) {
+            parameters_.start((*shared_.supports)[support]);
+            for (const Equality& equality : visited_) {
+                parameters_.meet(equality);
+                if (parameters_.known()) return;
+            }
+            unspanned_.push_back(support);
+        };
+        if (equalities_.empty()) {
+            for (std::int32_t support = 0; support < shared_.supports->count(); ++support) look_at(support);
+        } else {
+            for (const std::int32_t support : open_) look_at(support);
+        }
+    }
+
+    Shared shared_;
+    std::int64_t first_index_;
+    Tolerances tolerances_;
+
+    std::vector<Equality> equalities_;  // kept
+    std::vector<std::int32_t> open_;    // supports; meaningless before the first equality, when all are open
+    std::vector<std::int32_t> known_;
+    std::vector<double> theta_, error_;  // of the known ones: K0 parameters and an error each
+    std::vector<Memo> memo_;             // per index of the block
+
+    Parameters parameters_;         // scratch: the support last looked at
+    std::vector<double> largest_;   // scratch: per live support
+    std::vector<double> residual_, coefficients_;
+
+    // Directed exploration.
+    std::vector<Equality> visited_;  // the features, all with value 0
+    Basis visited_basis_;
+    std::vector<std::int32_t> unspanned_;
+    std::uint64_t version_of_unspanned_ = 0;
+    bool unspanned_stale_ = true;
+
+    std::vector<double> feature_;  // last read, as long as feature_index_ says which it is
+    double feature_length_ = 0;
+    std::int64_t feature_index_ = -1;
+};
+
+}  // namespace ocp
