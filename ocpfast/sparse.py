@@ -153,8 +153,7 @@ class SparseLinear(_Linear):
         prior = {"prior_a": np.empty((0, self._n_features)), "prior_b": np.empty(0), "prior_equality": []}
         features = self._source.core(self._horizon or 0, self._shared or self._horizon is None, prior)
         size = min(self._sparsity, self._n_features)
-        agents = {1: _core.SparseOcp1, 2: _core.SparseOcp2, 3: _core.SparseOcp3, 4: _core.SparseOcp4}
-        return agents.get(size, _core.SparseOcp)(features=features, sparsity=size, options=options)
+        return _core.SparseOcp(features=features, sparsity=size, options=options)
 
     def _arguments(self) -> tuple[Any, ...]:
         return self._phi, self._sparsity, self._horizon, self._shared, self._given_actions

@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -30,8 +32,6 @@ struct SparseAnswer {
 
 enum class Joined { redundant, kept, contradiction };
 
-// N: sparsity K0 where it is known to the compiler, else 0.
-template <int N>
 class EnumeratedBlock {
 public:
     struct Shared {
@@ -44,7 +44,6 @@ public:
           first_index_(first_index),
           tolerances_(tolerances),
           memo_(static_cast<std::size_t>(n_indices)),
-          parameters_(shared_.supports->size(), tolerances),
           visited_basis_(shared_.features->n_features()),
           feature_(shared_.features->n_features()) {}
 
@@ -81,7 +80,6 @@ public:
             for_each_value(read(index), [&](double value, double) {
                 largest_[place] = std::max(largest_[place], value);
                 ++place;
-                return true;
             });
         }
         for (const double one : largest_) least = std::min(least, one);
@@ -94,26 +92,24 @@ public:
         const Equality equality{{read(index), read(index) + feature_.size()}, feature_length_, value};
         if (answer.settled && std::abs(answer.upper - value) <= slack(value)) return Joined::redundant;
 
-        using Change = typename Parameters::Change;
         std::vector<std::int32_t> open, known;
         std::vector<double> theta, error;
         bool changed = false;
         const std::size_t k0 = shared_.supports->size();
-        const auto learn = [&](std::int32_t support) {
-            make(support);
-            const Change change = parameters_.meet(equality);
+        for_each_open(equalities_, [&](std::int32_t support, auto& parameters) {
+            using Change = typename std::decay_t<decltype(parameters)>::Change;
+            const Change change = parameters.meet(equality);
             changed |= change != Change::none;
-            if (change == Change::empty) return;
-            if (!parameters_.known()) return open.push_back(support);
+            if (change == Change::empty) return true;
+            if (!parameters.known()) {
+                open.push_back(support);
+                return true;
+            }
             known.push_back(support);
             theta.resize(theta.size() + k0);
-            error.push_back(parameters_.solve(&theta[theta.size() - k0]));
-        };
-        if (equalities_.empty()) {
-            for (std::int32_t support = 0; support < shared_.supports->count(); ++support) learn(support);
-        } else {
-            for (const std::int32_t support : open_) learn(support);
-        }
+            error.push_back(parameters.solve(&theta[theta.size() - k0]));
+            return true;
+        });
         for (std::size_t k = 0; k < known_.size(); ++k) {
             double size = 0;
             const double difference = std::abs(value_at(k, equality.feature.data(), size) - value);
@@ -158,7 +154,6 @@ public:
     }
 
 private:
-    using Parameters = RestrictedParameters<N>;
     struct Memo {
         SparseAnswer answer;
         std::uint64_t version = ~std::uint64_t{0};
@@ -177,14 +172,35 @@ private:
         return feature_.data();
     }
 
-    void make(std::int32_t support) {
-        parameters_.start((*shared_.supports)[support]);
-        for (const Equality& equality : equalities_) parameters_.meet(equality);
+    // Calls visit(support, parameters) for each open support, the parameters being those that satisfy the equalities,
+    // until it returns false; that support moves to the front, where it will be asked first. True if all were visited.
+    template <class Visit>
+    bool for_each_open(const std::vector<Equality>& equalities, const Visit& visit) {
+        if (equalities_.empty() && open_.empty()) {
+            open_.resize(static_cast<std::size_t>(shared_.supports->count()));
+            std::iota(open_.begin(), open_.end(), 0);
+        }
+        return for_each(open_, equalities, visit);
+    }
+    template <class Visit>
+    bool for_each(std::vector<std::int32_t>& which, const std::vector<Equality>& equalities, const Visit& visit) const {
+        bool all = true;
+        with_parameters(shared_.supports->size(), tolerances_, [&](auto parameters) {
+            for (std::int32_t& support : which) {
+                parameters.start((*shared_.supports)[support]);
+                for (const Equality& equality : equalities) parameters.meet(equality);
+                if (visit(support, parameters)) continue;
+                std::swap(which.front(), support);
+                all = false;
+                return;
+            }
+        });
+        return all;
     }
 
     // What the k-th known support says, and the length of the feature there.
     double value_at(std::size_t k, const double* feature, double& size) const {
-        const std::size_t k0 = N > 0 ? N : shared_.supports->size();
+        const std::size_t k0 = shared_.supports->size();
         const std::int32_t* const support = (*shared_.supports)[known_[k]];
         const double* const theta = &theta_[k * k0];
         double value = 0, squares = 0;
@@ -197,23 +213,20 @@ private:
         return value;
     }
 
-    // Calls visit(value, error) for each live support, until it returns false or a support does not know the value;
-    // true if all were visited. An open support that does not know it moves to the front, where it will be asked first.
+    // Calls visit(value, error) for each live support; false as soon as one does not know the value.
     template <class Visit>
     bool for_each_value(const double* feature, const Visit& visit) {
-        double value = 0, error = 0;
-        for (std::size_t i = 0; i < open_.size(); ++i) {
-            make(open_[i]);
-            if (!parameters_.tells(feature, feature_length_, value, error)) {
-                std::swap(open_[0], open_[i]);
-                return false;
-            }
-            if (!visit(value, error)) return false;
-        }
+        const bool all = for_each_open(equalities_, [&](std::int32_t, auto& parameters) {
+            double value = 0, error = 0;
+            if (!parameters.tells(feature, feature_length_, value, error)) return false;
+            visit(value, error);
+            return true;
+        });
+        if (!all) return false;
         for (std::size_t k = 0; k < known_.size(); ++k) {
             double size = 0;
-            value = value_at(k, feature, size);
-            if (!visit(value, size * error_[k])) return false;
+            const double value = value_at(k, feature, size);
+            visit(value, size * error_[k]);
         }
         return true;
     }
@@ -234,7 +247,6 @@ private:
                 smallest_error = error;
                 value = one;
             }
-            return true;
         });
         if (!finite) return {};
         // those that agree say the same: the value of the one that rounding hurt least
@@ -248,15 +260,10 @@ private:
         if (length(residual_.data(), residual_.size()) <= tolerances_.dependence * feature_length_) return false;
         if (visited_.size() < 2 * shared_.supports->size()) return true;
         find_unspanned();
-        double value = 0, error = 0;
-        for (std::size_t i = 0; i < unspanned_.size(); ++i) {
-            parameters_.start((*shared_.supports)[unspanned_[i]]);
-            for (const Equality& equality : visited_) parameters_.meet(equality);
-            if (parameters_.tells(feature_.data(), feature_length_, value, error)) continue;
-            std::swap(unspanned_[0], unspanned_[i]);
-            return true;
-        }
-        return false;
+        return !for_each(unspanned_, visited_, [&](std::int32_t, auto& parameters) {
+            double value = 0, error = 0;
+            return parameters.tells(feature_.data(), feature_length_, value, error);
+        });
     }
 
     // The live supports on which the features visited do not span everything.
@@ -265,19 +272,10 @@ private:
         unspanned_stale_ = false;
         version_of_unspanned_ = version();
         unspanned_.clear();
-        const auto look_at = [&](std::int32_t support) {
-            parameters_.start((*shared_.supports)[support]);
-            for (const Equality& equality : visited_) {
-                parameters_.meet(equality);
-                if (parameters_.known()) return;
-            }
-            unspanned_.push_back(support);
-        };
-        if (equalities_.empty()) {
-            for (std::int32_t support = 0; support < shared_.supports->count(); ++support) look_at(support);
-        } else {
-            for (const std::int32_t support : open_) look_at(support);
-        }
+        for_each_open(visited_, [&](std::int32_t support, auto& parameters) {
+            if (!parameters.known()) unspanned_.push_back(support);
+            return true;
+        });
     }
 
     Shared shared_;
@@ -285,14 +283,13 @@ private:
     Tolerances tolerances_;
 
     std::vector<Equality> equalities_;  // kept
-    std::vector<std::int32_t> open_;    // supports; meaningless before the first equality, when all are open
+    std::vector<std::int32_t> open_;    // supports; empty before the first equality asks for them: then all are
     std::vector<std::int32_t> known_;
     std::vector<double> theta_, error_;  // of the known ones: K0 parameters and an error each
     std::vector<Memo> memo_;             // per index of the block
 
-    Parameters parameters_;         // scratch: the support last looked at
-    std::vector<double> largest_;   // scratch: per live support
-    std::vector<double> residual_, coefficients_;
+    std::vector<double> largest_;                  // scratch: per live support
+    std::vector<double> residual_, coefficients_;  // scratch: of the feature last looked at
 
     // Directed exploration.
     std::vector<Equality> visited_;  // the features, all with value 0

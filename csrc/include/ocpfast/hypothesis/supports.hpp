@@ -3,11 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -98,15 +100,14 @@ class RestrictedParameters {
 public:
     enum class Change { none, smaller, empty };
 
-    RestrictedParameters(std::size_t size, const Tolerances& tolerances)
-        : size_(size), tolerances_(tolerances), memory_(size * (size + 3)) {
-        vectors_ = memory_.data();
-        values_ = vectors_ + size * size;
-        coefficients_ = values_ + size;
-        residual_ = coefficients_ + size;
+    RestrictedParameters(std::size_t size, const Tolerances& tolerances) : size_(size), tolerances_(tolerances) {
+        if constexpr (N == 0) {
+            vectors_.resize(size * size);
+            values_.resize(size);
+            coefficients_.resize(size);
+            residual_.resize(size);
+        }
     }
-    RestrictedParameters(const RestrictedParameters& other) : RestrictedParameters(other.size_, other.tolerances_) {}
-    RestrictedParameters& operator=(const RestrictedParameters&) = delete;
 
     void start(const std::int32_t* support) {
         support_ = support;
@@ -114,23 +115,21 @@ public:
         direction_error_ = value_error_ = squared_values_ = 0;
     }
 
-    std::size_t rank() const { return rank_; }
     bool known() const { return rank_ == n(); }
 
     // Intersects with an equality.
     Change meet(const Equality& equality) {
         split(equality.feature.data());
         const double y = equality.value, size = std::max(1.0, std::abs(y));
-        if (left_ <= std::max(tolerances_.dependence * equality.length, rounding())) {
-            if (std::abs(predicted() - y) <= tolerances_.feasibility * size + uncertainty()) return Change::none;
+        const double difference = y - predicted(), rounding = rounding_of_residual();
+        if (left_ <= std::max(tolerances_.dependence * equality.length, rounding)) {
+            if (std::abs(difference) <= tolerances_.feasibility * size + uncertainty()) return Change::none;
             // What is short but more than rounding may carry a large parameter: only what is certain kills.
-            if (left_ <= rounding()) return Change::empty;
+            if (left_ <= rounding) return Change::empty;
         }
-        const double known_size = std::sqrt(squared_values_);
-        const double error = (input_error * size + rounding() * known_size + uncertainty()) / left_;
-        const double direction = rounding() / left_;
+        const double error = (input_error * size + rounding * std::sqrt(squared_values_) + uncertainty()) / left_;
+        const double direction = rounding / left_, value = difference / left_;
         for (std::size_t i = 0; i < n(); ++i) vectors_[rank_ * n() + i] = residual_[i] / left_;
-        const double value = (y - predicted()) / left_;
         values_[rank_++] = value;
         squared_values_ += value * value;
         value_error_ = std::sqrt(value_error_ * value_error_ + error * error);
@@ -138,10 +137,10 @@ public:
         return Change::smaller;
     }
 
-    // Whether the value of a feature is known here; writes it, and how uncertain it is.
+    // Whether the value of a feature is known here; writes it, and how uncertain it is. Not where all is known.
     bool tells(const double* feature, double feature_length, double& value, double& error) {
         split(feature);
-        if (left_ > std::max(tolerances_.dependence * feature_length, rounding())) return false;
+        if (left_ > std::max(tolerances_.dependence * feature_length, rounding_of_residual())) return false;
         value = predicted();
         error = uncertainty();
         return true;
@@ -163,6 +162,9 @@ private:
     // periods after it. A hundredth of Tolerances::feasibility.
     static constexpr double input_error = 1e-10;
 
+    template <std::size_t M>
+    using Numbers = std::conditional_t<N == 0, std::vector<double>, std::array<double, M>>;
+
     std::size_t n() const {
         if constexpr (N > 0) return N;
         return size_;
@@ -174,22 +176,23 @@ private:
         return std::sqrt(sum);
     }
 
-    // Twice, because one pass of Gram-Schmidt loses orthogonality when little is left.
+    // A second pass where the first left little: it has then lost orthogonality.
     void split(const double* feature) {
         for (std::size_t i = 0; i < n(); ++i) residual_[i] = feature[support_[i]];
-        length_ = norm(residual_, n());
+        length_ = left_ = norm(residual_.data(), n());
         for (std::size_t k = 0; k < rank_; ++k) coefficients_[k] = 0;
-        for (int pass = 0; pass < 2; ++pass) {
+        for (int pass = 0; pass < 2 && rank_ > 0; ++pass) {
             for (std::size_t k = 0; k < rank_; ++k) {
-                const double* const vector = vectors_ + k * n();
+                const double* const vector = &vectors_[k * n()];
                 double part = 0;
                 for (std::size_t i = 0; i < n(); ++i) part += vector[i] * residual_[i];
                 for (std::size_t i = 0; i < n(); ++i) residual_[i] -= part * vector[i];
                 coefficients_[k] += part;
             }
+            left_ = norm(residual_.data(), n());
+            if (left_ > 0.5 * length_) break;
         }
-        left_ = norm(residual_, n());
-        along_ = norm(coefficients_, rank_);
+        along_ = norm(coefficients_.data(), rank_);
     }
 
     double predicted() const {
@@ -197,20 +200,37 @@ private:
         for (std::size_t k = 0; k < rank_; ++k) sum += coefficients_[k] * values_[k];
         return sum;
     }
-    double rounding() const { return epsilon * length_ + direction_error_ * along_; }  // of the residual
-    double uncertainty() const { return value_error_ * along_; }                       // of predicted()
+    double uncertainty() const { return value_error_ * along_; }  // of predicted()
+    double rounding_of_residual() const { return epsilon * length_ + direction_error_ * along_; }
 
     std::size_t size_;
     Tolerances tolerances_;
-    std::vector<double> memory_;
     const std::int32_t* support_ = nullptr;
-    double *vectors_, *values_;
     std::size_t rank_ = 0;
+    Numbers<N * N> vectors_;
+    Numbers<N> values_;
     double direction_error_ = 0, value_error_ = 0, squared_values_ = 0;
 
     // Of the feature last looked at.
-    double *coefficients_, *residual_;
+    Numbers<N> coefficients_, residual_;
     double length_ = 0, left_ = 0, along_ = 0;
 };
+
+// Calls work with an object of RestrictedParameters: the usual sizes have code of their own, which takes half the time.
+template <class Work>
+void with_parameters(std::size_t size, const Tolerances& tolerances, const Work& work) {
+    switch (size) {
+        case 1:
+            return work(RestrictedParameters<1>(size, tolerances));
+        case 2:
+            return work(RestrictedParameters<2>(size, tolerances));
+        case 3:
+            return work(RestrictedParameters<3>(size, tolerances));
+        case 4:
+            return work(RestrictedParameters<4>(size, tolerances));
+        default:
+            return work(RestrictedParameters<0>(size, tolerances));
+    }
+}
 
 }  // namespace ocp
