@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ocpfast import _check, _core
+from ocpfast import _check, _core, _highs
 from ocpfast.features import DenseSource, SparseSource
 from ocpfast.linear import _Linear
 
@@ -18,6 +18,7 @@ __all__ = ["SparseLinear", "is_full_rank"]
 
 # Numbers that an exact method may touch before it gives up, about a second's worth.
 _EFFORT = 10**8
+_MAX_NODES = 1_000  # of a mixed-integer program: seconds
 _DEPENDENCE = 1e-9  # as in the compiled class: relative to the length of the feature
 
 
@@ -37,6 +38,11 @@ class SparseLinear(_Linear):
         As in `LinearFeatures`.
     n_actions : int, optional
         As in `LinearFeatures`, with sparse rows.
+    theta_bound : float, optional
+        Known beforehand: no parameter is larger than this in size. It is needed, and used, only where there are more
+        than `enumerate_up_to` sets of features.
+    enumerate_up_to : int, default 1_000_000
+        Up to so many sets of K0 features are gone through one by one; where there are more, HiGHS is asked.
 
     Notes
     -----
@@ -48,7 +54,15 @@ class SparseLinear(_Linear):
     true, but may be learned later.
 
     Sets are gone through one by one: at K = 60 and K0 = 3 they are 34,220 for each block, a few milliseconds whenever an
-    equality joins, nothing once it is learned.
+    equality joins, nothing once it is learned. At a million it is about a tenth of a second.
+
+    Beyond `enumerate_up_to` each supremum is a mixed-integer program, with tolerances of 1e-9: a value is determined
+    where the supremum and the infimum differ by no more than 1e-5 and the sets that attain them both give it. U then
+    rests on `theta_bound` where a value is open, and L is the largest of the determined values, which may be less than
+    the infimum. This is a last resort: as soon as equalities leave few sets, it takes minutes to prove which. Branching
+    therefore stops after 1,000 nodes, with a bound above the supremum: what is learned stays true and every observed
+    value is known, but what could be concluded about others may be missed, and the eluder dimension then does not
+    bound the suboptimal episodes. ``statistics()["programs"]`` counts them.
 
     A set is ruled out where an equality that depends on those before it differs from what they predict by more than
     1e-8 (relative to the larger of 1 and the value) and what rounding can explain, given how nearly dependent the
@@ -80,16 +94,35 @@ class SparseLinear(_Linear):
         horizon: int | None = None,
         shared: bool = False,
         n_actions: int | None = None,
+        theta_bound: float | None = None,
+        enumerate_up_to: int = 1_000_000,
     ) -> None:
         super().__init__(phi, horizon, shared, n_actions)
         if self.state_size is not None:
             raise ValueError("phi: expected features of finite states, got a FeatureFunction of vector states")
         self._sparsity = _check.integer(sparsity, "sparsity", 1)
+        self._enumerate_up_to = _check.integer(enumerate_up_to, "enumerate_up_to", 0, 2**27)
+        self._theta_bound = None
+        if theta_bound is not None:
+            self._theta_bound = _check.number(theta_bound, "theta_bound", "a positive number")
+            if not 0 < self._theta_bound < np.inf:
+                raise ValueError(f"theta_bound: expected a finite number > 0, got {theta_bound!r}")
+        elif self.n_supports > self._enumerate_up_to:
+            raise ValueError(
+                f"theta_bound: expected a number where more than {self._enumerate_up_to} sets of features "
+                f"(enumerate_up_to) are too many to go through, got None and C({self._n_features}, {self._sparsity}) = "
+                f"{self.n_supports} sets"
+            )
 
     @property
     def sparsity(self) -> int:
         """The most non-zeros of theta, K0."""
         return self._sparsity
+
+    @property
+    def n_supports(self) -> int:
+        """The number of sets of features that theta may be about, C(K, K0)."""
+        return math.comb(self._n_features, min(self._sparsity, self._n_features))
 
     def eluder_dimension(self) -> int:
         """Eluder dimension: the 2 K0-rank of the features, added up over blocks that share no parameters.
@@ -153,13 +186,22 @@ class SparseLinear(_Linear):
         prior = {"prior_a": np.empty((0, self._n_features)), "prior_b": np.empty(0), "prior_equality": []}
         features = self._source.core(self._horizon or 0, self._shared or self._horizon is None, prior)
         size = min(self._sparsity, self._n_features)
+        if self.n_supports > self._enumerate_up_to:
+            assert self._theta_bound is not None
+            _highs.load()
+            # features are divided by the unit of the source
+            bound = self._theta_bound * self._source.unit()
+            return _core.SparseProgramOcp(
+                features=features, sparsity=size, theta_bound=bound, max_nodes=_MAX_NODES, options=options
+            )
         return _core.SparseOcp(features=features, sparsity=size, options=options)
 
     def _arguments(self) -> tuple[Any, ...]:
-        return self._phi, self._sparsity, self._horizon, self._shared, self._given_actions
+        settings = self._theta_bound, self._enumerate_up_to
+        return self._phi, self._sparsity, self._horizon, self._shared, self._given_actions, *settings
 
     def _identity(self) -> tuple[Any, ...]:
-        return *super()._identity(), self._sparsity
+        return *super()._identity(), self._sparsity, self._theta_bound, self._enumerate_up_to
 
     def __repr__(self) -> str:
         return (

@@ -1,8 +1,8 @@
 // Sparse linear classes, what is learned: Q_t(x,a) = phi(t,x,a).theta with at most K0 non-zeros in each block's theta.
 //
 // Only equalities (L = U) are learned, and of these the ones that change what is left. `Block` is what is left of one
-// block: hypothesis/sparse_block.hpp goes through all supports, hypothesis/sparse_program.hpp asks HiGHS. The interface
-// is that of hypothesis/cells.hpp: an index is a triple (layer, point, action), a point is a state.
+// block: hypothesis/sparse_block.hpp goes through all supports, hypothesis/sparse_program_block.hpp asks HiGHS. The
+// interface is that of hypothesis/cells.hpp: an index is a triple (layer, point, action), a point is a state.
 #pragma once
 
 #include <algorithm>
@@ -63,7 +63,7 @@ public:
     }
 
     double upper(std::int64_t index) const { return clip(index, block(index).ask(index).upper); }
-    double lower(std::int64_t index) const { return clip(index, block(index).ask(index).lower); }
+    double lower(std::int64_t index) const { return clip(index, block(index).lower(index)); }
     // Whether all hypotheses left agree on it.
     bool determined(std::int64_t index) const { return block(index).ask(index).settled; }
     bool tied(double upper, double best) const {

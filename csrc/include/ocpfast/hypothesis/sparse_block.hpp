@@ -62,6 +62,8 @@ public:
         return memo.answer;
     }
 
+    double lower(std::int64_t index) { return ask(index).lower; }
+
     // inf over the hypotheses left of the largest of n neighbouring indices, all of which must have finite answers.
     double infimum_of_maximum(std::int64_t first, std::int64_t n) {
         double settled = -infinity;
@@ -101,7 +103,7 @@ public:
             const Change change = parameters.meet(equality);
             changed |= change != Change::none;
             if (change == Change::empty) return true;
-            if (!parameters.known()) {
+            if (!parameters.known() || known.size() == most_known) {
                 open.push_back(support);
                 return true;
             }
@@ -128,6 +130,7 @@ public:
         theta_ = std::move(theta);
         error_ = std::move(error);
         equalities_.push_back(equality);
+        memo_[static_cast<std::size_t>(index - first_index_)].answer = {value, value, true, true};
         return Joined::kept;
     }
 
@@ -154,6 +157,9 @@ public:
     }
 
 private:
+    // Supports of which the parameters are kept: 6 MB where there are 4 each. Others go with the open ones.
+    static constexpr std::size_t most_known = 1 << 17;
+
     struct Memo {
         SparseAnswer answer;
         std::uint64_t version = ~std::uint64_t{0};

@@ -137,7 +137,7 @@ public:
         return Change::smaller;
     }
 
-    // Whether the value of a feature is known here; writes it, and how uncertain it is. Not where all is known.
+    // Whether the value of a feature is known here; writes it, and how uncertain it is.
     bool tells(const double* feature, double feature_length, double& value, double& error) {
         split(feature);
         if (left_ > std::max(tolerances_.dependence * feature_length, rounding_of_residual())) return false;
@@ -192,6 +192,7 @@ private:
             left_ = norm(residual_.data(), n());
             if (left_ > 0.5 * length_) break;
         }
+        if (known()) left_ = 0;  // but for rounding
         along_ = norm(coefficients_.data(), rank_);
     }
 
