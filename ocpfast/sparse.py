@@ -66,7 +66,7 @@ class SparseLinear(_Linear):
 
     A set is ruled out where an equality that depends on those before it differs from what they predict by more than
     1e-8 (relative to the larger of 1 and the value) and what rounding can explain, given how nearly dependent the
-    features were. Values should thus be of the order of 1. Errors of what is known of a period enter the one before it:
+    features were; a prediction that is more uncertain than 1e-6 does not count. Values should thus be of the order of 1. Errors of what is known of a period enter the one before it:
     with generic features they about double with each period, so that horizons much beyond 30 need values that are
     exact, such as the chain's.
 

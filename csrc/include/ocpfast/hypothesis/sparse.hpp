@@ -89,17 +89,20 @@ public:
     // Equalities stay for good, whoever holds them: what a stored transition says once it is an equality never changes
     // as long as Q* is in the class.
     bool join(std::int64_t index, const Estimate& estimate, std::int64_t = no_holder) {
-        const double upper = estimate.upper;
-        if (upper < least(index) || estimate.lower > most(index)) {
+        const auto slack = [&](double value) { return tolerances_.feasibility * std::max(1.0, std::abs(value)); };
+        if (estimate.upper < least(index) - slack(estimate.upper) ||
+            estimate.lower > most(index) + slack(estimate.lower)) {
             ++n_rejected_;
             return false;
         }
         // Before values that grow for ever overflow they say nothing.
-        if (!(std::abs(upper) <= largest_value)) return false;
-        if (upper - estimate.lower > tolerances_.equality * std::max(1.0, std::abs(upper))) return false;
-        const Joined joined = block(index).join(index, upper);
+        if (!(std::abs(estimate.upper) <= largest_value)) return false;
+        if (estimate.upper - estimate.lower > tolerances_.equality * std::max(1.0, std::abs(estimate.upper)))
+            return false;
+        // an equality at a prior bound may have been rounded beyond it
+        const Joined joined = block(index).join(index, clip(index, estimate.upper));
         n_contradictions_ += joined == Joined::contradiction;
-        return joined == Joined::kept;
+        return joined == Joined::kept || joined == Joined::observed;
     }
 
     void stage(std::int64_t index, const Estimate& estimate, std::int64_t = no_holder) {

@@ -30,7 +30,18 @@ struct SparseAnswer {
     bool settled = false;  // and they agree: for good, as supports can only die
 };
 
-enum class Joined { redundant, kept, contradiction };
+enum class Joined {
+    redundant,
+    kept,
+    contradiction,  // nothing would be left
+    observed,       // it leaves the supports as they are, but its value was more uncertain than an observation is
+};
+
+// How uncertain a value may be that supports predict; beyond it only an observation counts. Where features are nearly
+// dependent, what rounding makes of a prediction would else be passed on to the period before as if it were known.
+inline double allowed_uncertainty(double value) {
+    return 1e-6 * std::max(1.0, std::abs(value));
+}
 
 class EnumeratedBlock {
 public:
@@ -47,7 +58,7 @@ public:
           visited_basis_(shared_.features->n_features()),
           feature_(shared_.features->n_features()) {}
 
-    std::uint64_t version() const { return equalities_.size(); }
+    std::uint64_t version() const { return version_; }  // number of changes
     std::int64_t n_kept() const { return static_cast<std::int64_t>(equalities_.size()); }
     std::int64_t n_live() const {
         return equalities_.empty() ? shared_.supports->count()
@@ -90,9 +101,9 @@ public:
 
     // Lets an equality join if it kills a support or makes one smaller; never if it kills all of them.
     Joined join(std::int64_t index, double value) {
-        const SparseAnswer& answer = ask(index);
-        const Equality equality{{read(index), read(index) + feature_.size()}, feature_length_, value};
+        const SparseAnswer answer = ask(index);
         if (answer.settled && std::abs(answer.upper - value) <= slack(value)) return Joined::redundant;
+        const Equality equality{{read(index), read(index) + feature_.size()}, feature_length_, value};
 
         std::vector<std::int32_t> open, known;
         std::vector<double> theta, error;
@@ -124,13 +135,17 @@ public:
             error.push_back(error_[k]);
         }
         if (open.empty() && known.empty()) return Joined::contradiction;
-        if (!changed) return Joined::redundant;
+        Memo& memo = memo_[static_cast<std::size_t>(index - first_index_)];
+        if (!changed && memo.observed) return Joined::redundant;
+        memo.answer = {value, value, true, true};
+        memo.observed = true;
+        ++version_;
+        if (!changed) return Joined::observed;
         open_ = std::move(open);
         known_ = std::move(known);
         theta_ = std::move(theta);
         error_ = std::move(error);
         equalities_.push_back(equality);
-        memo_[static_cast<std::size_t>(index - first_index_)].answer = {value, value, true, true};
         return Joined::kept;
     }
 
@@ -163,7 +178,8 @@ private:
     struct Memo {
         SparseAnswer answer;
         std::uint64_t version = ~std::uint64_t{0};
-        bool old = false;  // not new, and never new again
+        bool observed = false;  // the answer is a value observed, not one predicted
+        bool old = false;       // not new, and never new again
     };
 
     double slack(double value) const { return tolerances_.feasibility * std::max(1.0, std::abs(value)); }
@@ -254,7 +270,7 @@ private:
                 value = one;
             }
         });
-        if (!finite) return {};
+        if (!finite || smallest_error > allowed_uncertainty(value)) return {};
         // those that agree say the same: the value of the one that rounding hurt least
         if (above - below <= slack(value)) return {value, value, true, true};
         return {upper, lower, true, false};
@@ -288,6 +304,7 @@ private:
     std::int64_t first_index_;
     Tolerances tolerances_;
 
+    std::uint64_t version_ = 0;
     std::vector<Equality> equalities_;  // kept
     std::vector<std::int32_t> open_;    // supports; empty before the first equality asks for them: then all are
     std::vector<std::int32_t> known_;

@@ -159,7 +159,8 @@ private:
         for (const Equality& equality : equalities_) {
             if (parameters.meet(equality) == RestrictedParameters<0>::Change::empty) return false;
         }
-        return parameters.tells(feature.data(), length(feature.data(), feature.size()), value, error);
+        return parameters.tells(feature.data(), length(feature.data(), feature.size()), value, error) &&
+               error <= allowed_uncertainty(value);
     }
 
     Shared shared_;
