@@ -22,7 +22,7 @@ class OCP:
 
     Parameters
     ----------
-    hypothesis : TabulaRasa, StateAggregation, LinearFeatures or Polytope
+    hypothesis : TabulaRasa, StateAggregation, LinearFeatures, Polytope or SparseLinear
         The class of candidates for Q*.
     selection : {"all", "eluder", "first", "window"}
         Which constraints are kept: all of them; those that strictly reduce the eluder dimension (for classes that

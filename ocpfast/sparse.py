@@ -41,34 +41,35 @@ class SparseLinear(_Linear):
     theta_bound : float, optional
         Known beforehand: no parameter is larger than this in size. It is needed, and used, only where there are more
         than `enumerate_up_to` sets of features.
-    enumerate_up_to : int, default 1_000_000
+    enumerate_up_to : int, default 500_000
         Up to so many sets of K0 features are gone through one by one; where there are more, HiGHS is asked.
 
     Notes
     -----
-    The class is the union, over all sets of K0 features, of small linear classes. Agents learn equalities (L = U) alone,
-    keep those that rule out a set or determine more of its parameters, and so need selection="eluder"; the intervals
-    that other selections keep would take a linear program for each set. Where L is needed, because U is finite, it is
-    the exact infimum; under `bounds` with a finite upper end, U is always finite and L may be less than the infimum of
-    the largest value, so that a constraint that would be an equality is not recognised as one: what is learned stays
-    true, but may be learned later.
+    The class is the union, over all sets of K0 features, of small linear classes. Agents learn equalities (L = U)
+    alone, keep those that rule out a set or determine more of its parameters, and so need selection="eluder"; the
+    intervals that other selections keep would take linear programs for each set. Where L is needed, because U is
+    finite, it is the exact infimum of the largest value; under ``bounds`` with a finite upper end, U is always finite,
+    and L may be less where some value is open: what is learned stays true, but may be learned later.
 
-    Sets are gone through one by one: at K = 60 and K0 = 3 they are 34,220 for each block, a few milliseconds whenever an
-    equality joins, nothing once it is learned. At a million it is about a tenth of a second.
-
-    Beyond `enumerate_up_to` each supremum is a mixed-integer program, with tolerances of 1e-9: a value is determined
-    where the supremum and the infimum differ by no more than 1e-5 and the sets that attain them both give it. U then
-    rests on `theta_bound` where a value is open, and L is the largest of the determined values, which may be less than
-    the infimum. This is a last resort: as soon as equalities leave few sets, it takes minutes to prove which. Branching
-    therefore stops after 1,000 nodes, with a bound above the supremum: what is learned stays true and every observed
-    value is known, but what could be concluded about others may be missed, and the eluder dimension then does not
-    bound the suboptimal episodes. ``statistics()["programs"]`` counts them.
+    Sets are gone through one by one whenever an equality joins: at K = 60 and K0 = 3 they are 34,220 in each block,
+    which takes 2 ms; half a million take 0.2 s. Once all is learned nothing is gone through.
 
     A set is ruled out where an equality that depends on those before it differs from what they predict by more than
     1e-8 (relative to the larger of 1 and the value) and what rounding can explain, given how nearly dependent the
-    features were; a prediction that is more uncertain than 1e-6 does not count. Values should thus be of the order of 1. Errors of what is known of a period enter the one before it:
-    with generic features they about double with each period, so that horizons much beyond 30 need values that are
-    exact, such as the chain's.
+    features were. A prediction that is more uncertain than 1e-6 does not count: its value must be observed. Rewards
+    should thus be of the order of 1. Errors in what is known of a period enter the one before it, and generic features
+    make them grow with each: Gaussian ones by a factor of two or more, so that after 20 periods (K0 = 2) or 10 (K0 = 3)
+    the set of Q* itself can be ruled out, which ``statistics()["contradictions"]`` then shows. `LinearFeatures`, whose
+    predictions combine K values instead of K0, have the same limit earlier. The chain, whose values are exact, does not.
+
+    Beyond `enumerate_up_to` each supremum is a mixed-integer program, with tolerances of 1e-9: a value is determined
+    where the supremum and the infimum differ by no more than 1e-5 and the sets that attain them both give it. U then
+    rests on `theta_bound` where a value is open, and L is the largest of the determined values. This is a last resort:
+    as soon as equalities leave few sets, it takes seconds to minutes to prove which. Branching therefore stops after
+    1,000 nodes, with a bound above the supremum: what is learned stays true and every observed value is known, but
+    what could be concluded about others may be missed, and the eluder dimension then does not bound the suboptimal
+    episodes. ``statistics()["programs"]`` counts programs.
 
     ``statistics()["supports"]`` counts the sets that are left, over all blocks.
 
@@ -95,7 +96,7 @@ class SparseLinear(_Linear):
         shared: bool = False,
         n_actions: int | None = None,
         theta_bound: float | None = None,
-        enumerate_up_to: int = 1_000_000,
+        enumerate_up_to: int = 500_000,
     ) -> None:
         super().__init__(phi, horizon, shared, n_actions)
         if self.state_size is not None:
