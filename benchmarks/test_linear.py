@@ -18,14 +18,6 @@ METHODS = [{"selection": "eluder"}, {"selection": "all"}, {"selection": "eluder"
 def features(n_features=K):
     """phi = [Q*, 1, Gaussian...] in every period."""
     q = ocp.solve(ocp.Chain(N)).q
-    gaussian = np.random.default_rng(0).standard_normal((N, N, 2, K - 2))
-    down, up = np.maximum(np.arange(N) - 1, 0), np.minimum(np.arange(N) + 1, N - 1)
-    down[-1] = N - 1
-    q, value = np.zeros((N, N, 2)), np.zeros(N)
-    for t in reversed(range(N)):
-        q[t] = np.stack([value[down], value[up]], axis=1)
-        q[t, -1] += 1
-        value = q[t].max(axis=1)
     gaussian = np.random.default_rng(0).standard_normal((N, N, 2, n_features - 2))
     return np.concatenate([q[..., None], np.ones((N, N, 2, 1)), gaussian], axis=-1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ocpfast import _check, _core, _highs
 from ocpfast.features import DenseSource, SparseSource
-from ocpfast.linear import _Linear
+from ocpfast.hypothesis import Triple
+from ocpfast.linear import _DEPENDENCE, _Linear
 
 __all__ = ["SparseLinear", "is_full_rank"]
 
 # Numbers that an exact method may touch before it gives up, about a second's worth.
 _EFFORT = 10**8
 _MAX_NODES = 1_000  # of a mixed-integer program: seconds
-_DEPENDENCE = 1e-9  # as in the compiled class: relative to the length of the feature
 
 
 class SparseLinear(_Linear):
@@ -50,7 +50,8 @@ class SparseLinear(_Linear):
     alone, keep those that rule out a set or determine more of its parameters, and so need selection="eluder"; the
     intervals that other selections keep would take linear programs for each set. Where L is needed, because U is
     finite, it is the exact infimum of the largest value; under ``bounds`` with a finite upper end, U is always finite,
-    and L may be less where some value is open: what is learned stays true, but may be learned later.
+    and L may be less where some value is open. Theorem 1 needs no more: the last triple of an episode on which the sets
+    left do not agree is followed by one on which they do, so that its constraint is an equality, and a new one.
 
     Sets are gone through one by one whenever an equality joins: at K = 60 and K0 = 3 they are 34,220 in each block,
     which takes 2 ms; half a million take 0.2 s. Once all is learned nothing is gone through.
@@ -61,15 +62,15 @@ class SparseLinear(_Linear):
     should thus be of the order of 1. Errors in what is known of a period enter the one before it, and generic features
     make them grow with each: Gaussian ones by a factor of two or more, so that after 20 periods (K0 = 2) or 10 (K0 = 3)
     the set of Q* itself can be ruled out, which ``statistics()["contradictions"]`` then shows. `LinearFeatures`, whose
-    predictions combine K values instead of K0, have the same limit earlier. The chain, whose values are exact, does not.
+    predictions combine K values instead of K0, have the same limit earlier. The chain's values are exact.
 
     Beyond `enumerate_up_to` each supremum is a mixed-integer program, with tolerances of 1e-9: a value is determined
     where the supremum and the infimum differ by no more than 1e-5 and the sets that attain them both give it. U then
     rests on `theta_bound` where a value is open, and L is the largest of the determined values. This is a last resort:
     as soon as equalities leave few sets, it takes seconds to minutes to prove which. Branching therefore stops after
     1,000 nodes, with a bound above the supremum: what is learned stays true and every observed value is known, but
-    what could be concluded about others may be missed, and the eluder dimension then does not bound the suboptimal
-    episodes. ``statistics()["programs"]`` counts programs.
+    what could be concluded about others may be missed, and the number of triples, not the eluder dimension, then bounds
+    the suboptimal episodes. ``statistics()["programs"]`` counts programs.
 
     ``statistics()["supports"]`` counts the sets that are left, over all blocks.
 
@@ -160,23 +161,18 @@ class SparseLinear(_Linear):
             rows = [period.toarray() for period in self._source.rows]
         return [np.vstack(rows)] if self._shared else rows
 
-    def _independent(self, triple: tuple[int, int, int], triples: Iterable[tuple[int, int, int]]) -> bool:
-        """Whether (state, action, period) is independent of others with respect to the class."""
-        rows = self._blocks()
+    def _independent(self, triple: Triple, triples: Sequence[Triple]) -> bool:
+        """Whether the feature is independent of the others of its block on some 2 K0 features."""
+        together = self._shared or self._horizon is None
+        rows = [self._source.feature(*other) for other in triples if together or other[2] == triple[2]]
+        before = np.array(rows).reshape(-1, self._n_features)
+        return _l_independent(self._source.feature(*triple), before, 2 * self._sparsity)
 
-        def place(which: tuple[int, int, int]) -> tuple[int, NDArray[np.float64]]:
-            state, action, period = which
-            layer = 0 if self._horizon is None else period
-            at = state * self._n_actions + action
-            if self._source.periods is None:
-                return (0 if self._shared else layer), rows[0][at]
-            if self._shared:
-                return 0, rows[0][layer * (self._source.n_states or 0) * self._n_actions + at]
-            return layer, rows[layer][at]
-
-        block, row = place(triple)
-        before = [feature for other, feature in map(place, triples) if other == block]
-        return _l_independent(row, np.array(before).reshape(-1, self._n_features), 2 * self._sparsity)
+    def _remaining(self, statistics: dict[str, int]) -> int:
+        if self.n_supports <= self._enumerate_up_to:
+            return super()._remaining(statistics)
+        # programs that stop early miss what the class knows, but every suboptimal episode observes a triple more
+        return (self.n_states or 0) * self._n_actions * (self._horizon or 1) - statistics["determined"]
 
     def _agent_core(self, options: _core.AgentOptions) -> Any:
         if options.selection is not _core.Selection.eluder:
@@ -328,7 +324,7 @@ class _Sequences:
             self.effort -= residual.size
             if self.effort < 0:
                 return None
-            following = self.after(self.without(residual, row), taken + 1)
+            following = self.after(self.without(residual, int(row)), taken + 1)
             if following is None:
                 return None
             best = max(best, 1 + following)

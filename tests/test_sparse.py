@@ -248,10 +248,23 @@ def test_eluder_dimension_of_several_blocks():
     assert ocp.SparseLinear(many, 2).eluder_dimension() == 60  # too many to search: the rank, which bounds it
 
 
+def test_certificate():
+    """What remains is bounded by the eluder dimension, or by the number of triples where programs may stop early."""
+    case = SparseSystem(2, 3, 2, 2, 4, 1)
+    for arguments, bound in [({}, 4), ({"theta_bound": 1.0, "enumerate_up_to": 0}, 12)]:
+        agent = ocp.OCP(ocp.SparseLinear(case.phi, 1, **arguments), selection="eluder")
+        assert agent.certificate().remaining == bound
+        _, agent = case.run(agent.hypothesis, 40)
+        certificate = agent.certificate()
+        assert certificate.valid
+        assert certificate.last_episode_optimal
+        assert certificate.remaining == bound - agent.statistics()["determined"]
+
+
 def test_independence_goes_by_block():
     phi = np.random.default_rng(0).standard_normal((3, 4, 2, 5))
     seen = [(0, 0, 0), (1, 0, 0), (2, 1, 1)]
-    assert not ocp.SparseLinear(phi, 1)._independent((2, 0, 0), seen)
+    assert not ocp.theory.independent(ocp.SparseLinear(phi, 1), (2, 0, 0), seen)
     assert ocp.SparseLinear(phi, 1)._independent((2, 0, 1), seen)
     assert ocp.SparseLinear(phi, 2)._independent((2, 0, 0), seen)
     assert not ocp.SparseLinear(phi, 1, shared=True)._independent((2, 0, 2), seen)

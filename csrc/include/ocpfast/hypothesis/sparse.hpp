@@ -44,6 +44,8 @@ public:
         return partition().cell(layer, point, action);
     }
 
+    bool coupled() const { return blocks_.size() == 1 && partition().n_layers() > 1; }
+
     // ---- what is known -------------------------------------------------------------------------------------------
 
     struct Best {
@@ -148,6 +150,8 @@ public:
     std::int64_t n_determined() const { return n_constraints(); }
     std::int64_t n_rejected() const { return n_rejected_; }
     std::int64_t n_contradictions() const { return n_contradictions_; }
+    // False once something observed proved that Q* is not in the class.
+    bool coherent() const { return n_rejected_ == 0 && n_contradictions_ == 0; }
 
     template <class Count>
     std::int64_t sum(const Count& count) const {
