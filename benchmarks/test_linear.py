@@ -15,10 +15,10 @@ LEARNED = 1_000  # after about 900 episodes nothing changes any more
 METHODS = [{"selection": "eluder"}, {"selection": "all"}, {"selection": "eluder", "replay": True, "ties": "directed"}]
 
 
-def features(n_features=K):
+def features():
     """phi = [Q*, 1, Gaussian...] in every period."""
     q = ocp.solve(ocp.Chain(N)).q
-    gaussian = np.random.default_rng(0).standard_normal((N, N, 2, n_features - 2))
+    gaussian = np.random.default_rng(0).standard_normal((N, N, 2, K - 2))
     return np.concatenate([q[..., None], np.ones((N, N, 2, 1)), gaussian], axis=-1)
 
 

@@ -1,11 +1,29 @@
 """The paper's chain with sparse linear features: 1,500 episodes of 50 periods, 3 of 60 features count, one thread."""
 
+import time
+
+import numpy as np
 import pytest
-from test_linear import N, features, play
 
 import ocpfast as ocp
 
+N = 50
 METHODS = [{}, {"replay": True, "ties": "directed"}]
+
+
+def features(n_features):
+    """phi = [Q*, 1, Gaussian...] in every period."""
+    phi = np.random.default_rng(0).standard_normal((N, N, 2, n_features))
+    phi[..., 0] = ocp.solve(ocp.Chain(N)).q
+    phi[..., 1] = 1.0
+    return phi
+
+
+def play(agent, episodes):
+    """The agent after more episodes, the regret of these, and the seconds of processor time they took."""
+    started = time.process_time()
+    result = ocp.run(agent, ocp.Chain(N), episodes, workers=1, progress=False, keep_agents=True)
+    return result.agents[0], result.regret()[0, -1], time.process_time() - started
 
 
 @pytest.mark.benchmark(group="chain of 50, K0 of K features: 1,500 episodes")

@@ -68,7 +68,8 @@ public:
 
 private:
     static constexpr HighsInt optimal = 7, infeasible = 8, maximisation = -1, by_rows = 2, integer = 1;
-    // Below this HiGHS has been seen to call feasible programs infeasible (ERGO-Code/HiGHS#2033, at 1e-9).
+    // So tight HiGHS has once been seen to call a feasible program infeasible (ERGO-Code/HiGHS#2033): an equality would
+    // then be counted as a contradiction and not be learned.
     static constexpr double tolerance = 1e-9;
 
     struct Model {
