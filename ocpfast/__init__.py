@@ -15,6 +15,7 @@ from ocpfast.results import Result, load_result
 from ocpfast.running import Interrupted, run
 from ocpfast.sigmoid import Sigmoid
 from ocpfast.solving import Solution, solve
+from ocpfast.sparse import SparseLinear
 from ocpfast.systems import Adversary, Chain, DeepSea, InvertedPendulum, LinearQuadratic, TableSystem
 
 __version__ = _version("ocpfast")
@@ -36,6 +37,7 @@ __all__ = [
     "Result",
     "Sigmoid",
     "Solution",
+    "SparseLinear",
     "StateAggregation",
     "TableSystem",
     "TabulaRasa",

@@ -22,8 +22,9 @@ class OCP:
 
     Parameters
     ----------
-    hypothesis : TabulaRasa, StateAggregation, LinearFeatures, Polytope or FiniteClass
-        The class of candidates for Q*.
+    hypothesis : Hypothesis
+        The class of candidates for Q*: TabulaRasa, StateAggregation, LinearFeatures, Polytope, Quadratic, FiniteClass,
+        Sigmoid or SparseLinear.
     selection : {"all", "eluder", "first", "window"}
         Which constraints are kept: all of them; those that strictly reduce the eluder dimension (for classes that
         contain Q*; `statistics()["contradictions"]` counts proofs that this one does not); those that make something

@@ -156,6 +156,8 @@ class LiteralOCP:
     an implementation may skip recomputations that change nothing.
     """
 
+    coupled = False  # whether what joins at one period can change values of another
+
     def __init__(self, cells, row, n_actions, horizon, *, selection="all", window=None, ties="first",
                  replay=False, update="episode", discount=1, bounds=None, replay_sweeps=36_000,
                  chooser=None):  # fmt: skip
@@ -329,6 +331,7 @@ class LiteralOCP:
     def begin_episode(self):
         """Start at period 0. Of an unfinished episode, what has not joined C is dropped; facts stay."""
         self.pending = []
+        self.way = []  # this episode's transitions
         self.t = 0
         self.state = self.action = None
 
@@ -355,12 +358,18 @@ class LiteralOCP:
                 owner = (key, t) if self.replay == "stationary" else key
                 r = self.transitions[key][3]
         self.pending.append((owner, self.cell(t, x, a), self.interval(t, x_next, r)))
+        self.way.append((t, x, a, x_next, r))
         ended = terminated or truncated or last
         if ended or self.update == "period":
             for owner, cell, interval in self.pending:
                 self.join(owner, cell, interval)
             self.pending = []
             self.replay_transitions()
+        if ended and self.update == "period" and not self.replay and self.coupled:
+            # what joined at once may have lowered values on the way: each period says the last word
+            for t, x, a, x_next, r in reversed(self.way):
+                if x_next is not TERMINAL and t < self.horizon - 1:
+                    self.join(None, self.cell(t, x, a), self.interval(t, x_next, r))
         self.t += 1
         if ended:
             if self.window is not None:

@@ -49,6 +49,8 @@ class Visited:
 class LiteralFiniteOCP(LiteralOCP):
     """Algorithm 2 for a list of tables; each maps (t, x, a) to an exact number. Bounds clip answers."""
 
+    coupled = True
+
     def __init__(self, tables, n_actions, horizon, **options):
         self.tables = tables
         super().__init__(table_cells, int, n_actions, horizon, **options)

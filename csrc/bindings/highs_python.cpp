@@ -144,6 +144,18 @@ HighsInt change_coefficient(void* highs, HighsInt row, HighsInt column, double v
     return call(highs, "changeCoeff", row, column, value);
 }
 
+HighsInt change_integrality(void* highs, HighsInt first_column, HighsInt last_column, const HighsInt* kinds) {
+    return with_python("changeColIntegrality", [&] {
+        const auto kind_of = py::module_::import("highspy").attr("HighsVarType");
+        HighsInt status = 0;
+        for (HighsInt column = first_column; column <= last_column; ++column) {
+            const auto kind = kind_of(kinds[column - first_column]);
+            status = std::min(status, number(model(highs).attr("changeColIntegrality")(column, kind)));
+        }
+        return status;
+    });
+}
+
 HighsInt run(void* highs) {
     return call(highs, "run");
 }
@@ -169,12 +181,19 @@ HighsInt solution(const void* highs, double* column_value, double* column_dual, 
     });
 }
 
-HighsInt int_info(const void* highs, const char* name, HighsInt* value) {
+template <class Value>
+HighsInt info(const void* highs, const char* name, Value* value) {
     return with_python("getInfoValue", [&] {
         const py::tuple answer = model(highs).attr("getInfoValue")(name);
-        *value = answer[1].cast<HighsInt>();
+        *value = answer[1].cast<Value>();
         return number(answer[0]);
     });
+}
+HighsInt int_info(const void* highs, const char* name, HighsInt* value) {
+    return info(highs, name, value);
+}
+HighsInt double_info(const void* highs, const char* name, double* value) {
+    return info(highs, name, value);
 }
 
 void reset_scheduler(HighsInt blocking) {
@@ -203,11 +222,13 @@ const ocp::HighsApi& python_highs() {
         table.change_column_bounds = change_column_bounds;
         table.change_row_bounds = change_row_bounds;
         table.change_coefficient = change_coefficient;
+        table.change_integrality = change_integrality;
         table.run = run;
         table.clear_solver = clear_solver;
         table.model_status = model_status;
         table.solution = solution;
         table.int_info = int_info;
+        table.double_info = double_info;
         table.reset_scheduler = reset_scheduler;
         return table;
     }();

@@ -37,12 +37,14 @@ struct HighsApi {
     HighsInt (*change_column_bounds)(void* highs, HighsInt column, double lower, double upper);
     HighsInt (*change_row_bounds)(void* highs, HighsInt row, double lower, double upper);
     HighsInt (*change_coefficient)(void* highs, HighsInt row, HighsInt column, double value);
+    HighsInt (*change_integrality)(void* highs, HighsInt first_column, HighsInt last_column, const HighsInt* kinds);
     HighsInt (*run)(void* highs);
     HighsInt (*clear_solver)(void* highs);
     HighsInt (*model_status)(const void* highs);
     HighsInt (*solution)(const void* highs, double* column_value, double* column_dual, double* row_value,
                          double* row_dual);
     HighsInt (*int_info)(const void* highs, const char* name, HighsInt* value);
+    HighsInt (*double_info)(const void* highs, const char* name, double* value);
     void (*reset_scheduler)(HighsInt blocking);  // of the calling thread
 
     // The library must stay the one that Python imported, so that its threads' schedulers are shared.
@@ -69,11 +71,13 @@ struct HighsApi {
         find(api.change_column_bounds, "Highs_changeColBounds");
         find(api.change_row_bounds, "Highs_changeRowBounds");
         find(api.change_coefficient, "Highs_changeCoeff");
+        find(api.change_integrality, "Highs_changeColsIntegralityByRange");
         find(api.run, "Highs_run");
         find(api.clear_solver, "Highs_clearSolver");
         find(api.model_status, "Highs_getModelStatus");
         find(api.solution, "Highs_getSolution");
         find(api.int_info, "Highs_getIntInfoValue");
+        find(api.double_info, "Highs_getDoubleInfoValue");
         find(api.reset_scheduler, "Highs_resetGlobalScheduler");
         void* highs = api.create();
         const HighsInt size = api.size_of_int(highs);
