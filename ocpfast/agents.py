@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 import itertools
 import warnings
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ocpfast import _check, _core
 from ocpfast.certificates import Certificate
@@ -182,7 +183,7 @@ class OCP:
         """The period of the present episode."""
         return int(self._core.period)
 
-    def act(self, state: Any, learn: bool = True, period: int | None = None) -> int:
+    def act(self, state: Any, learn: bool = True, period: int | None = None) -> int | NDArray[np.float64]:
         """Choose an action.
 
         Parameters
@@ -206,10 +207,10 @@ class OCP:
         0
         """
         if not learn:
-            return int(self._core.greedy(state, period))
+            return cast("int | NDArray[np.float64]", self._core.greedy(state, period))
         if period is not None:
             raise ValueError(f"period: expected None with learn=True, got {period!r}; the agent counts periods itself")
-        return int(self._core.act(state, self._capsule))
+        return cast("int | NDArray[np.float64]", self._core.act(state, self._capsule))
 
     def observe(self, next_state: Any, reward: float, terminated: bool = False, truncated: bool = False) -> bool:
         """Take in the outcome of the last action; the order of arguments is Gymnasium's.

@@ -23,6 +23,7 @@ void bind_store(py::module_& m);
 void bind_linear(py::module_& m);
 void bind_agents(py::module_& m);
 void bind_linear_agents(py::module_& m);
+void bind_quadratic(py::module_& m);
 void bind_running(py::module_& m);
 void bind_solving(py::module_& m);
 

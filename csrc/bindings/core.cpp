@@ -36,6 +36,7 @@ PYBIND11_MODULE(_core, m) {
     bind_linear(m);
     bind_agents(m);
     bind_linear_agents(m);
+    bind_quadratic(m);
     bind_running(m);
     bind_solving(m);
 }

@@ -1,0 +1,166 @@
+// The linear-quadratic class with continuous actions, what is learned: a block for each period, and what they know of a
+// state's best action. A supremum over what is left is infinite or, where equalities decide, a value; the infimum of a
+// maximum over u would be a semidefinite program and is not asked for: this class learns from equalities alone.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "ocpfast/constraint.hpp"
+#include "ocpfast/hypothesis/basis.hpp"
+#include "ocpfast/hypothesis/quadratic_block.hpp"
+#include "ocpfast/tolerances.hpp"
+
+namespace ocp {
+
+class Quadratic {
+public:
+    Quadratic(std::size_t n_state, std::size_t n_action, std::int64_t horizon, const PriorBounds& bounds,
+              const Tolerances& tolerances)
+        : n_state_(n_state),
+          n_action_(n_action),
+          bounds_(bounds),
+          tolerances_(tolerances),
+          blocks_(static_cast<std::size_t>(horizon), QuadraticBlock(n_state, n_action, tolerances)) {}
+
+    std::size_t n_state() const { return n_state_; }
+    std::size_t n_action() const { return n_action_; }
+    std::size_t n_features() const { return n_monomials(n_state_ + n_action_); }
+    std::int64_t horizon() const { return static_cast<std::int64_t>(blocks_.size()); }
+    std::uint64_t version(std::int64_t period) const { return blocks_[at(period)].version(); }
+
+    // ---- one triple ----------------------------------------------------------------------------------------------
+
+    bool determined(std::int64_t period, const double* x, const double* u) const {
+        return block(period).determined(x, u);
+    }
+    double upper(std::int64_t period, const double* x, const double* u) const {
+        return determined(period, x, u) ? clip(period, block(period).value(x, u)) : most(period);
+    }
+    double lower(std::int64_t period, const double* x, const double* u) const {
+        return determined(period, x, u) ? clip(period, block(period).value(x, u)) : least(period);
+    }
+
+    // Q_t(x,u) = value; true if that is new.
+    bool join(std::int64_t period, const double* x, const double* u, double value) {
+        if (value < least(period) - slack(value) || value > most(period) + slack(value)) {
+            ++n_rejected_;
+            return false;
+        }
+        const auto joined = block(period).join(x, u, value);
+        n_contradictions_ += joined == QuadraticBlock::Joined::contradicted;
+        return joined == QuadraticBlock::Joined::new_direction || joined == QuadraticBlock::Joined::refined;
+    }
+
+    // ---- all actions in a state ----------------------------------------------------------------------------------
+
+    enum class Verdict {
+        determined,  // the best action and its value are known
+        undecided,   // something about the actions is not known: one that tells
+        convex,      // all is known, and contradicts that rewards are minus a cost with R > 0: the best of a few
+    };
+    struct Best {
+        Verdict verdict = Verdict::undecided;
+        double value = infinity;  // max_u Q_t(x,u) where it is determined
+    };
+
+    // The best action, or the one to try. `scale` is the size of what is tried; `visited`, where there is one: try what
+    // is new beside it first.
+    Best best(std::int64_t period, const double* x, double scale, double* action,
+              const Basis* visited = nullptr) const {
+        QuadraticBlock& known = block(period);
+        Best best;
+        if (known.determined(x, scale)) {
+            if (known.maximise(x, action, best.value)) {
+                best.verdict = Verdict::determined;
+            } else {
+                best.verdict = Verdict::convex;
+                best.value = best_member(known, x, scale, action);
+            }
+            best.value = clip(period, best.value);
+            return best;
+        }
+        if (most(period) < infinity) {
+            // what is not determined may be worth the prior bound, and not more
+            best.value = best_member(known, x, scale, action);
+            if (best.value >= most(period) - slack(most(period))) {
+                return {Verdict::determined, clip(period, best.value)};
+            }
+        }
+        explore(known, x, scale, action, visited);
+        return {Verdict::undecided, most(period)};
+    }
+
+    // The direction of a triple becomes part of a basis of its period.
+    void widen(Basis& basis, std::int64_t period, const double* x, const double* u) const {
+        block(period).widen(basis, x, u);
+    }
+
+    void count_contradiction() { ++n_contradictions_; }
+
+    // ---- statistics ----------------------------------------------------------------------------------------------
+
+    std::int64_t n_determined() const {  // dimensions of theta that are known
+        std::int64_t n = 0;
+        for (const auto& block : blocks_) n += static_cast<std::int64_t>(block.rank());
+        return n;
+    }
+    std::int64_t n_constraints() const { return n_determined(); }
+    std::int64_t n_rejected() const { return n_rejected_; }
+    std::int64_t n_contradictions() const { return n_contradictions_; }
+
+private:
+    static std::size_t at(std::int64_t period) { return static_cast<std::size_t>(period); }
+    QuadraticBlock& block(std::int64_t period) const { return blocks_[at(period)]; }
+
+    double least(std::int64_t period) const { return bounds_.lower[bounds_.lower.size() > 1 ? at(period) : 0]; }
+    double most(std::int64_t period) const { return bounds_.upper[bounds_.upper.size() > 1 ? at(period) : 0]; }
+    double clip(std::int64_t period, double value) const {
+        return std::min(std::max(value, least(period)), most(period));
+    }
+    double slack(double value) const { return tolerances_.ties * std::abs(value); }
+
+    // The largest value among the determined members of the unisolvent set; -infinity where there is none.
+    double best_member(QuadraticBlock& known, const double* x, double scale, double* action) const {
+        double best = -infinity;
+        for (std::size_t number = 0; number < known.n_members(); ++number) {
+            const double* member = known.member(number, scale);
+            if (!known.determined(x, member)) continue;
+            const double value = known.value(x, member);
+            if (value <= best) continue;
+            best = value;
+            std::copy(member, member + n_action_, action);
+        }
+        return best;
+    }
+
+    // The member that is furthest from what was visited and, where all were, from what is known; ties to the first. Far
+    // away is also where an equality loses the fewest digits.
+    void explore(QuadraticBlock& known, const double* x, double scale, double* action, const Basis* visited) const {
+        double furthest_known = 0, furthest_visited = 0;
+        for (std::size_t number = 0; number < known.n_members(); ++number) {
+            const double* member = known.member(number, scale);
+            const double novelty = known.novelty(x, member);
+            if (novelty == 0) continue;
+            const double unvisited = visited == nullptr ? 0 : known.novelty_beside(*visited, x, member);
+            const double margin = 1 + tolerances_.ties;
+            const bool further = unvisited > furthest_visited * margin ||
+                                 (furthest_visited == 0 && novelty > furthest_known * margin);
+            if (!further) continue;
+            furthest_visited = unvisited;
+            furthest_known = novelty;
+            std::copy(member, member + n_action_, action);
+        }
+    }
+
+    std::size_t n_state_, n_action_;  // n, m
+    PriorBounds bounds_;
+    Tolerances tolerances_;
+    mutable std::vector<QuadraticBlock> blocks_;  // per period; questions use their scratch
+    std::int64_t n_rejected_ = 0, n_contradictions_ = 0;
+};
+
+}  // namespace ocp
