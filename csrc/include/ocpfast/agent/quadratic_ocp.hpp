@@ -37,10 +37,9 @@ public:
           previous_(known_.n_action()),
           successor_(known_.n_action()),
           unresolved_(known_.n_state(), known_.n_action(), horizon_) {
-        if (options_.ties == Ties::directed) {
-            // stationary: what is seen at one period will be replayed at every period
-            visited_.assign(static_cast<std::size_t>(stationary_ ? 1 : horizon_), Basis(known_.n_features()));
-        }
+        // stationary: what is seen at one period will be replayed at every period
+        trials_.assign(static_cast<std::size_t>(stationary_ ? 1 : horizon_),
+                       known_.no_trials(options_.ties == Ties::directed));
     }
 
     // ---- one step at a time --------------------------------------------------------------------------------
@@ -64,8 +63,8 @@ public:
         std::swap(state_, located_);
         if (!looked_ahead_) best_ = look(period_, state_.data());
         if (best_.verdict == Quadratic::Verdict::convex) known_.count_contradiction();
-        if (best_.verdict == Quadratic::Verdict::undecided && !visited_.empty()) {
-            known_.widen(visited(period_), period_, state_.data(), action_.data());
+        if (best_.verdict == Quadratic::Verdict::undecided) {
+            known_.tried(trials_[trials_at(period_)], period_, state_.data(), action_.data(), best_.member);
         }
         const double scale = scale_of(state_.data());
         if (scale > 0) last_scale_ = scale;
@@ -75,7 +74,7 @@ public:
 
     // The action that act would take; changes nothing.
     void greedy(const double* state, std::int64_t period, double* action) const {
-        known_.best(period, state, trial_scale(state), action, visited_at(period));
+        known_.best(period, state, trial_scale(state), action, &trials_[trials_at(period)]);
     }
 
     // Returns true if this closed the episode.
@@ -151,13 +150,10 @@ private:
         return scale > 0 ? scale : last_scale_;
     }
 
-    Basis& visited(std::int64_t period) { return visited_[static_cast<std::size_t>(stationary_ ? 0 : period)]; }
-    const Basis* visited_at(std::int64_t period) const {
-        return visited_.empty() ? nullptr : &visited_[static_cast<std::size_t>(stationary_ ? 0 : period)];
-    }
+    std::size_t trials_at(std::int64_t period) const { return static_cast<std::size_t>(stationary_ ? 0 : period); }
 
     Quadratic::Best look(std::int64_t period, const double* x) {
-        return known_.best(period, x, trial_scale(x), action_.data(), visited_at(period));
+        return known_.best(period, x, trial_scale(x), action_.data(), &trials_[trials_at(period)]);
     }
 
     // What the transition says joins when the episode ends.
@@ -182,7 +178,7 @@ private:
                 ++n_recomputed_;
                 double value = one.reward;
                 if (!last && !one.terminal) {
-                    const auto best = known_.best(period + 1, one.next, trial_scale(one.next), successor_.data());
+                    const auto best = known_.best(period + 1, one.next, trial_scale(one.next), successor_.data(), nullptr);
                     // what is determined already has nothing to tell
                     if (best.verdict != Quadratic::Verdict::determined) {
                         return known_.determined(period, one.state, one.action);
@@ -228,7 +224,7 @@ private:
 
     std::vector<double> staged_;            // period, value, x, u of each equality of this episode
     Unresolved unresolved_;
-    std::vector<Basis> visited_;            // per period, or one: directed exploration
+    std::vector<Trials> trials_;            // per period, or one where all are alike
 
     std::int64_t n_episodes_ = 0, n_periods_ = 0, n_recomputed_ = 0;
 };
