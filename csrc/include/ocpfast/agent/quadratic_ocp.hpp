@@ -38,8 +38,7 @@ public:
           successor_(known_.n_action()),
           unresolved_(known_.n_state(), known_.n_action(), horizon_) {
         // stationary: what is seen at one period will be replayed at every period
-        trials_.assign(static_cast<std::size_t>(stationary_ ? 1 : horizon_),
-                       known_.no_trials(options_.ties == Ties::directed));
+        trials_.assign(static_cast<std::size_t>(stationary_ ? 1 : horizon_), Trials(known_.n_features()));
     }
 
     // ---- one step at a time --------------------------------------------------------------------------------
@@ -64,7 +63,7 @@ public:
         if (!looked_ahead_) best_ = look(period_, state_.data());
         if (best_.verdict == Quadratic::Verdict::convex) known_.count_contradiction();
         if (best_.verdict == Quadratic::Verdict::undecided) {
-            known_.tried(trials_[trials_at(period_)], period_, state_.data(), action_.data(), best_.member);
+            known_.tried(trials_[trials_at(period_)], period_, state_.data(), action_.data());
         }
         const double scale = scale_of(state_.data());
         if (scale > 0) last_scale_ = scale;
@@ -95,7 +94,7 @@ public:
         const Unresolved::Transition transition{state_.data(), previous_.data(), located_.data(), reward,
                                                 ending == OCP_TERMINATED};
         if (resolved) {
-            stage(value);
+            stage(value, terminal ? 0 : options_.discount * best_.error);
         } else if (replays_) {
             unresolved_.add(period_, transition);
         }
@@ -157,18 +156,19 @@ private:
     }
 
     // What the transition says joins when the episode ends.
-    void stage(double value) {
+    void stage(double value, double error) {
         staged_.push_back(static_cast<double>(period_));
         staged_.push_back(value);
+        staged_.push_back(error);
         staged_.insert(staged_.end(), state_.begin(), state_.end());
         staged_.insert(staged_.end(), previous_.begin(), previous_.end());
     }
 
     void update() {
-        const std::size_t n = known_.n_state(), stride = 2 + n + known_.n_action();
+        const std::size_t n = known_.n_state(), stride = 3 + n + known_.n_action();
         for (std::size_t i = 0; i < staged_.size(); i += stride) {
             const double* staged = &staged_[i];
-            known_.join(static_cast<std::int64_t>(staged[0]), staged + 2, staged + 2 + n, staged[1]);
+            known_.join(static_cast<std::int64_t>(staged[0]), staged + 3, staged + 3 + n, staged[1], staged[2]);
         }
         staged_.clear();
         if (!replays_) return;
@@ -176,7 +176,7 @@ private:
             const bool last = period == horizon_ - 1;
             unresolved_.sweep(period, last ? 0 : known_.version(period + 1), [&](const Unresolved::Transition& one) {
                 ++n_recomputed_;
-                double value = one.reward;
+                double value = one.reward, error = 0;
                 if (!last && !one.terminal) {
                     const auto best = known_.best(period + 1, one.next, trial_scale(one.next), successor_.data(), nullptr);
                     // what is determined already has nothing to tell
@@ -184,8 +184,9 @@ private:
                         return known_.determined(period, one.state, one.action);
                     }
                     value += options_.discount * best.value;
+                    error = options_.discount * best.error;
                 }
-                known_.join(period, one.state, one.action, value);
+                known_.join(period, one.state, one.action, value, error);
                 return true;
             });
         }
@@ -222,7 +223,7 @@ private:
 
     std::vector<double> successor_;         // scratch: best action at a successor
 
-    std::vector<double> staged_;            // period, value, x, u of each equality of this episode
+    std::vector<double> staged_;            // period, value, error, x, u of each equality of this episode
     Unresolved unresolved_;
     std::vector<Trials> trials_;            // per period, or one where all are alike
 

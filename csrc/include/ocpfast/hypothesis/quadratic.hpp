@@ -16,10 +16,31 @@
 
 namespace ocp {
 
-// What was tried in a period, to know what to try next.
-struct Trials {
-    std::vector<double> times;   // per member of the unisolvent set
-    std::vector<Basis> visited;  // directed exploration: one, the directions of what was tried; else none
+// What was tried in a period, to know what to try next: how much the features so far say of another one.
+class Trials {
+public:
+    explicit Trials(std::size_t n_features) : visited_(n_features) {
+        for (std::size_t k = 0; k < n_features; ++k) {
+            feature_.assign(k + 1, 0.0);
+            feature_[k] = unvisited;
+            visited_.add(feature_, 0);
+        }
+    }
+
+    void add(const std::vector<double>& feature) {
+        feature_ = feature;
+        visited_.add(feature_, 0);
+    }
+    // Large for what is independent of all that was tried, and the smaller the oftener its like was.
+    double novelty(const std::vector<double>& feature) const {
+        feature_ = feature;
+        return visited_.spread(feature_);
+    }
+
+private:
+    static constexpr double unvisited = 0x1p-20;  // each direction counts as visited so often, squared
+    Triangle visited_;
+    mutable std::vector<double> feature_;  // scratch
 };
 
 class Quadratic {
@@ -50,13 +71,13 @@ public:
         return determined(period, x, u) ? clip(period, block(period).value(x, u)) : least(period);
     }
 
-    // Q_t(x,u) = value; true if that is new.
-    bool join(std::int64_t period, const double* x, const double* u, double value) {
+    // Q_t(x,u) = value, give or take an error beyond that of rounding; true if that is new.
+    bool join(std::int64_t period, const double* x, const double* u, double value, double error) {
         if (value < least(period) - slack(value) || value > most(period) + slack(value)) {
             ++n_rejected_;
             return false;
         }
-        const auto joined = block(period).join(x, u, value);
+        const auto joined = block(period).join(x, u, value, error);
         n_contradictions_ += joined == QuadraticBlock::Joined::contradicted;
         return joined == QuadraticBlock::Joined::new_direction || joined == QuadraticBlock::Joined::refined;
     }
@@ -71,7 +92,7 @@ public:
     struct Best {
         Verdict verdict = Verdict::undecided;
         double value = infinity;  // max_u Q_t(x,u) where it is determined
-        std::size_t member = 0;   // of the unisolvent set, where it is not
+        double error = 0;         // about how far off that may be
     };
 
     // The best action or, where there are trials, the one to try. `scale` is the size of what is tried.
@@ -81,6 +102,7 @@ public:
         if (known.determined(x, scale)) {
             if (known.maximise(x, action, best.value)) {
                 best.verdict = Verdict::determined;
+                best.error = known.error(x, action);
             } else {
                 best.verdict = Verdict::convex;
                 best.value = best_member(known, x, scale, action);
@@ -92,20 +114,16 @@ public:
             // what is not determined may be worth the prior bound, and not more
             best.value = best_member(known, x, scale, action);
             if (best.value >= most(period) - slack(most(period))) {
-                return {Verdict::determined, clip(period, best.value)};
+                return {Verdict::determined, clip(period, best.value), 0};
             }
         }
         best = {Verdict::undecided, most(period), 0};
-        if (trials != nullptr) best.member = explore(known, x, scale, action, *trials);
+        if (trials != nullptr) explore(known, x, scale, action, *trials);
         return best;
     }
 
-    Trials no_trials(bool directed) const {
-        return {std::vector<double>(blocks_[0].n_members()), std::vector<Basis>(directed ? 1 : 0, Basis(n_features()))};
-    }
-    void tried(Trials& trials, std::int64_t period, const double* x, const double* u, std::size_t member) const {
-        ++trials.times[member];
-        if (!trials.visited.empty()) block(period).widen(trials.visited[0], x, u);
+    void tried(Trials& trials, std::int64_t period, const double* x, const double* u) const {
+        trials.add(block(period).feature(x, u));
     }
 
     void count_contradiction() { ++n_contradictions_; }
@@ -146,34 +164,20 @@ private:
         return best;
     }
 
-    // The member that is furthest from what is known (directed: from what was visited, as long as one is), the less so
-    // the oftener it was tried in this period; ties to the first. Far away is where an equality loses the fewest digits.
-    // Without the count, a period that waits for what comes after it to be determined would try its first member all
-    // the time, and later periods would see little but the leading eigenvector of A: 14 of 60 random systems failed.
-    std::size_t explore(QuadraticBlock& known, const double* x, double scale, double* action,
-                        const Trials& trials) const {
-        double furthest_known = 0, furthest_visited = 0;
-        std::size_t chosen = 0;
-        const double margin = 1 + tolerances_.ties;
+    // Of the members that are not determined, the one most unlike all that was tried in this period; ties to the first.
+    void explore(QuadraticBlock& known, const double* x, double scale, double* action, const Trials& trials) const {
+        double newest = 0;
         for (std::size_t number = 0; number < known.n_members(); ++number) {
             const double* member = known.member(number, scale);
-            double novelty = known.novelty(x, member);
-            if (novelty == 0) continue;
-            double unvisited = trials.visited.empty() ? 0 : known.novelty_beside(trials.visited[0], x, member);
-            novelty /= 1 + trials.times[number];
-            unvisited /= 1 + trials.times[number];
-            const bool further = unvisited > furthest_visited * margin ||
-                                 (furthest_visited == 0 && novelty > furthest_known * margin);
-            if (!further) continue;
-            furthest_visited = unvisited;
-            furthest_known = novelty;
-            chosen = number;
+            if (known.determined(x, member)) continue;
+            const double novelty = trials.novelty(known.feature(x, member));
+            if (novelty <= newest * (1 + margin)) continue;
+            newest = novelty;
+            std::copy(member, member + n_action_, action);
         }
-        const double* member = known.member(chosen, scale);
-        std::copy(member, member + n_action_, action);
-        return chosen;
     }
 
+    static constexpr double margin = 1e-6;  // a novelty that is larger by less is a tie
     std::size_t n_state_, n_action_;  // n, m
     PriorBounds bounds_;
     Tolerances tolerances_;

@@ -17,6 +17,7 @@
 #include "ocpfast/constraint.hpp"
 #include "ocpfast/hypothesis/basis.hpp"
 #include "ocpfast/hypothesis/quadratic_features.hpp"
+#include "ocpfast/hypothesis/triangle.hpp"
 #include "ocpfast/tolerances.hpp"
 
 namespace ocp {
@@ -25,6 +26,8 @@ class QuadraticBlock {
 public:
     // Shorter pairs (x,u) are worth 0, longer ones are refused: their squares must be numbers.
     static constexpr double smallest = 1e-100, largest = 1e100;
+    // Relative to theta: what rounding makes of a reward, and how well something must be known to be determined.
+    static constexpr double rounding = 1e-15, accuracy = 1e-9;
 
     QuadraticBlock(std::size_t n_state, std::size_t n_action, const Tolerances& tolerances)
         : n_(n_state),
@@ -32,9 +35,7 @@ public:
           n_features_(n_monomials(n_state + n_action)),
           tolerances_(tolerances),
           known_(n_features_),
-          triangle_(n_features_ * n_features_),
-          right_(n_features_),
-          solution_(n_features_),
+          triangle_(n_features_),
           theta_(n_features_),
           matrix_((n_state + n_action) * (n_state + n_action)),
           factor_(n_action * n_action),
@@ -49,38 +50,54 @@ public:
 
     // ---- one pair (x,u) ------------------------------------------------------------------------------------------
 
-    bool determined(const double* x, const double* u) {
-        return known_.full() || direct(x, u) == 0 || residual() <= tolerances_.dependence;
-    }
+    bool determined(const double* x, const double* u) { return novelty(x, u) == 0; }
     // Where it is determined.
     double value(const double* x, const double* u) {
         const double size = direct(x, u);
         return size * size * dot(phi_.data(), theta_.data(), n_features_);
     }
+    // About how far off that value may be.
+    double error(const double* x, const double* u) {
+        const double size = direct(x, u);
+        if (size == 0) return 0;
+        const double left = residual();
+        return size * size * (spread() + left * scale_);
+    }
+
+    // How much is not known about a pair, relative to its length and to theta; 0 where it is determined.
+    double novelty(const double* x, const double* u) {
+        if (all_known_ || direct(x, u) == 0) return 0;
+        const double left = residual(), doubt = rank() == 0 ? 0 : spread() / scale_;
+        return left <= tolerances_.dependence && doubt <= accuracy ? 0 : left + doubt;
+    }
+    // The feature of a pair, divided by its length.
+    const std::vector<double>& feature(const double* x, const double* u) {
+        if (direct(x, u) == 0) std::fill(phi_.begin(), phi_.end(), 0.0);
+        return phi_;
+    }
 
     enum class Joined { not_at_all, new_direction, refined, contradicted };
 
-    // Q_t(x,u) = value.
-    Joined join(const double* x, const double* u, double value) {
+    // Q_t(x,u) = value, give or take an error beyond that of rounding.
+    Joined join(const double* x, const double* u, double value, double error) {
         const double size = direct(x, u);
         if (size == 0) return Joined::not_at_all;
         value /= size * size;
-        row_ = phi_;
-        known_.split(row_, coefficients_);
-        const double left = length(row_.data(), n_features_);
+        largest_value_ = std::max(largest_value_, std::abs(value));
+        error = error / (size * size) + rounding * (largest_value_ == 0 ? 1 : largest_value_);
+        const double left = residual();
         const bool fresh = left > tolerances_.dependence;
-        if (!fresh) {
-            const double spread = std::sqrt(leverage());
-            const double error = std::abs(value - dot(coefficients_.data(), solution_.data(), rank()));
-            const double scale = length(solution_.data(), rank());
-            // where the equalities so far say little about this direction, little is contradicted
-            if (error > tolerances_.feasibility * scale * std::max(1.0, spread)) return Joined::contradicted;
-            if (spread <= 1) return Joined::not_at_all;
-        } else {
+        if (fresh) {
             known_.add(row_, left);
             coefficients_.push_back(left);
+        } else {
+            const double doubt = spread();
+            const double off = std::abs(value - dot(coefficients_.data(), solution_.data(), rank()));
+            if (off > tolerances_.feasibility * scale_ + 100 * (doubt + error)) return Joined::contradicted;
+            if (doubt <= error) return Joined::not_at_all;
         }
-        rotate_in(value);
+        for (double& part : coefficients_) part /= error;
+        triangle_.add(coefficients_, value / error);
         solve();
         ++version_;
         return fresh ? Joined::new_direction : Joined::refined;
@@ -103,20 +120,8 @@ public:
         return action_.data();
     }
 
-    // How far a pair is from what is known, relative to its length; 0 where it is determined.
-    double novelty(const double* x, const double* u) { return novelty_beside(known_, x, u); }
-    double novelty_beside(const Basis& basis, const double* x, const double* u) {
-        if (basis.full() || direct(x, u) == 0) return 0;
-        const double left = residual_beside(basis);
-        return left <= tolerances_.dependence ? 0 : left;
-    }
-    // The direction of a pair becomes part of a basis, where it is not.
-    void widen(Basis& basis, const double* x, const double* u) {
-        if (novelty_beside(basis, x, u) > 0) basis.add(row_, length(row_.data(), n_features_));
-    }
-
     bool determined(const double* x, double scale) {
-        if (known_.full() || (last_version_ == version_ && std::equal(last_.begin(), last_.end(), x))) return true;
+        if (all_known_ || (last_version_ == version_ && std::equal(last_.begin(), last_.end(), x))) return true;
         for (std::size_t number = 0; number < n_members(); ++number) {
             if (novelty(x, member(number, scale)) > 0) return false;
         }
@@ -151,53 +156,39 @@ private:
         return size;
     }
 
-    double residual() { return residual_beside(known_); }
-    double residual_beside(const Basis& basis) {
+    // What is left of phi_ beside what is known, into row_; returns its length.
+    double residual() {
         row_ = phi_;
-        basis.split(row_, coefficients_);
+        known_.split(row_, coefficients_);
         return length(row_.data(), n_features_);
     }
 
-    // Of coefficients_ in the least-squares problem: the square of how much an error of the equalities is magnified.
-    double leverage() {
+    // About how far off coefficients_.y may be.
+    double spread() {
         weights_ = coefficients_;
+        return triangle_.spread(weights_);
+    }
+    // Of any direction: at most this.
+    double largest_spread() {
         double sum = 0;
         for (std::size_t k = 0; k < rank(); ++k) {
-            const double weight = weights_[k] /= triangle_[k * n_features_ + k];
-            for (std::size_t j = k + 1; j < rank(); ++j) weights_[j] -= weight * triangle_[k * n_features_ + j];
-            sum += weight * weight;
+            weights_.assign(rank(), 0.0);
+            weights_[k] = 1;
+            const double one = triangle_.spread(weights_);
+            sum += one * one;
         }
-        return sum;
-    }
-
-    // One row more, coefficients_.y = value, by Givens rotations.
-    void rotate_in(double value) {
-        const std::size_t r = rank();
-        for (std::size_t k = 0; k < r; ++k) {
-            double* row = &triangle_[k * n_features_];
-            const double size = std::hypot(row[k], coefficients_[k]);
-            if (size == 0) continue;
-            const double c = row[k] / size, s = coefficients_[k] / size;
-            for (std::size_t j = k; j < r; ++j) {
-                const double above = row[j];
-                row[j] = c * above + s * coefficients_[j];
-                coefficients_[j] = c * coefficients_[j] - s * above;
-            }
-            const double above = right_[k];
-            right_[k] = c * above + s * value;
-            value = c * value - s * above;
-        }
+        return std::sqrt(sum);
     }
 
     void solve() {
-        for (std::size_t k = rank(); k-- > 0;) {
-            const double* row = &triangle_[k * n_features_];
-            solution_[k] = (right_[k] - dot(row + k + 1, &solution_[k] + 1, rank() - k - 1)) / row[k];
-        }
+        triangle_.solve(solution_);
         std::fill(theta_.begin(), theta_.end(), 0.0);
         known_.combine(solution_.data(), theta_);
         write_matrix(theta_.data(), n_ + m_, matrix_.data());
         concave_ = factorise();
+        scale_ = length(theta_.data(), n_features_);
+        if (scale_ == 0) scale_ = 1;
+        all_known_ = known_.full() && largest_spread() <= accuracy * scale_;
     }
 
     // Cholesky of -Q_uu; false where it is not positive definite, beyond rounding.
@@ -227,13 +218,15 @@ private:
     std::size_t n_, m_, n_features_;  // n, m, (m+n)(m+n+1)/2
     Tolerances tolerances_;
     Basis known_;                    // V: directions in which theta is known
-    std::vector<double> triangle_;   // of the least-squares problem for y = V.theta, row by row
-    std::vector<double> right_;      // its right-hand side
+    Triangle triangle_;              // of the least-squares problem for y = V.theta
     std::vector<double> solution_;   // y
     std::vector<double> theta_;      // V'y
     std::vector<double> matrix_;     // Q with z'Qz = phi(z).theta
     std::vector<double> factor_;     // lower triangle L with LL' = -Q_uu
     bool concave_ = false;           // whether there is one
+    double scale_ = 1;               // |theta|
+    double largest_value_ = 0;       // of a unit z, seen
+    bool all_known_ = false;         // to the last direction
     std::uint64_t version_ = 0;
     std::vector<double> last_;       // a state whose actions are all determined
     std::uint64_t last_version_ = ~std::uint64_t{0};
