@@ -174,7 +174,7 @@ private:
         if (!replays_) return;
         for (std::int64_t period = horizon_ - 1; period >= 0; --period) {
             const bool last = period == horizon_ - 1;
-            unresolved_.sweep(period, last ? 0 : known_.version(period + 1), [&](const Unresolved::Transition& one) {
+            unresolved_.sweep(period, last ? 0 : known_.rank(period + 1), [&](const Unresolved::Transition& one) {
                 ++n_recomputed_;
                 double value = one.reward, error = 0;
                 if (!last && !one.terminal) {

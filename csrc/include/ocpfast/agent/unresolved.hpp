@@ -41,13 +41,13 @@ public:
     }
 
     // Calls resolve(transition) for the transitions of a period, oldest first: for all of them, if what their successors
-    // are worth may have changed since the last time (its version did), else for the new ones. Forgets those for which
+    // are worth is known better than the last time (its rank grew), else for the new ones. Forgets those for which
     // it returns true.
     template <class Resolve>
-    void sweep(std::int64_t period, std::uint64_t version, Resolve&& resolve) {
+    void sweep(std::int64_t period, std::size_t rank, Resolve&& resolve) {
         Shelf& shelf = of_period_[static_cast<std::size_t>(period)];
-        if (shelf.version != version) shelf.n_seen = 0;
-        shelf.version = version;
+        if (shelf.rank != rank) shelf.n_seen = 0;
+        shelf.rank = rank;
         const std::size_t n = shelf.numbers.size() / stride();
         std::size_t kept = shelf.n_seen;
         for (std::size_t i = shelf.n_seen; i < n; ++i) {
@@ -88,8 +88,8 @@ private:
 
     struct Shelf {
         std::vector<double> numbers;  // transition by transition: header, x, u, x'
-        std::size_t n_seen = 0;       // by a sweep under `version`
-        std::uint64_t version = 0;
+        std::size_t n_seen = 0;       // by a sweep, when this was
+        std::size_t rank = 0;         // what is known of their successors' period
     };
 
     std::size_t stride() const { return header + 2 * n_ + m_; }

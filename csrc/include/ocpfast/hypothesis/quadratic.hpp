@@ -12,6 +12,7 @@
 #include "ocpfast/constraint.hpp"
 #include "ocpfast/hypothesis/basis.hpp"
 #include "ocpfast/hypothesis/quadratic_block.hpp"
+#include "ocpfast/hypothesis/triangle.hpp"
 #include "ocpfast/tolerances.hpp"
 
 namespace ocp {
@@ -57,7 +58,7 @@ public:
     std::size_t n_action() const { return n_action_; }
     std::size_t n_features() const { return n_monomials(n_state_ + n_action_); }
     std::int64_t horizon() const { return static_cast<std::int64_t>(blocks_.size()); }
-    std::uint64_t version(std::int64_t period) const { return blocks_[at(period)].version(); }
+    std::size_t rank(std::int64_t period) const { return blocks_[at(period)].rank(); }
 
     // ---- one triple ----------------------------------------------------------------------------------------------
 
@@ -78,8 +79,8 @@ public:
             return false;
         }
         const auto joined = block(period).join(x, u, value, error);
-        n_contradictions_ += joined == QuadraticBlock::Joined::contradicted;
-        return joined == QuadraticBlock::Joined::new_direction || joined == QuadraticBlock::Joined::refined;
+        n_contradictions_ += joined == QuadraticBlock::Joined::not_without_contradiction;
+        return joined == QuadraticBlock::Joined::as_new_direction;
     }
 
     // ---- all actions in a state ----------------------------------------------------------------------------------

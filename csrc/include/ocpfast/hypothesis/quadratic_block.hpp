@@ -1,12 +1,10 @@
 // What is learned of one period of a linear-quadratic class with continuous actions: equalities phi(z).theta = value.
 //
 // Features are divided by their length |z|^2, so that a state of 1e-9 says as much as one of 1e9. The directions that
-// are known are an orthonormal basis; theta in them is the least-squares solution over the equalities, each weighted by
-// how far off its value may be: a value that comes from a successor has that one's error, and a direction that was seen
-// only as a small residual is known badly until it is seen better. So an equality in a known direction joins as well,
-// where what is known there is further off than it is itself. As each such row at least doubles the determinant of the
-// normal equations, and weights are bounded, only finitely many do, and what is known becomes quiet. (With equalities of
-// new directions alone, three random systems in a hundred lost all digits within eight periods.)
+// are known are an orthonormal basis; an equality in a new direction gives theta there. How far off that may be is kept
+// beside it, to tell a contradiction from rounding: a value that comes from a successor has that one's error, and a
+// direction seen only as a small residual magnifies it. Equalities in known directions change nothing: to take them
+// into a weighted least-squares problem was measured and made things worse.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +17,6 @@
 #include "ocpfast/constraint.hpp"
 #include "ocpfast/hypothesis/basis.hpp"
 #include "ocpfast/hypothesis/quadratic_features.hpp"
-#include "ocpfast/hypothesis/triangle.hpp"
 #include "ocpfast/tolerances.hpp"
 
 namespace ocp {
@@ -28,7 +25,7 @@ class QuadraticBlock {
 public:
     // Shorter pairs (x,u) are worth 0, longer ones are refused: their squares must be numbers.
     static constexpr double smallest = 1e-100, largest = 1e100;
-    static constexpr double rounding = 1e-15;  // what it makes of the largest values
+    static constexpr double rounding = 1e-15;  // what it makes of rewards, relative to the largest
 
     QuadraticBlock(std::size_t n_state, std::size_t n_action, const Tolerances& tolerances)
         : n_(n_state),
@@ -36,7 +33,6 @@ public:
           n_features_(n_monomials(n_state + n_action)),
           tolerances_(tolerances),
           known_(n_features_),
-          triangle_(n_features_),
           theta_(n_features_),
           matrix_((n_state + n_action) * (n_state + n_action)),
           factor_(n_action * n_action),
@@ -47,7 +43,6 @@ public:
           slope_(n_action) {}
 
     std::size_t rank() const { return known_.size(); }
-    std::uint64_t version() const { return version_; }  // number of changes
 
     // ---- one pair (x,u) ------------------------------------------------------------------------------------------
 
@@ -73,7 +68,7 @@ public:
         return phi_;
     }
 
-    enum class Joined { not_at_all, new_direction, refined, contradicted };
+    enum class Joined { not_at_all, as_new_direction, not_without_contradiction };
 
     // Q_t(x,u) = value, give or take an error beyond that of rounding.
     Joined join(const double* x, const double* u, double value, double error) {
@@ -81,23 +76,22 @@ public:
         if (size == 0) return Joined::not_at_all;
         value /= size * size;
         largest_value_ = std::max(largest_value_, std::abs(value));
-        error = error / (size * size) + rounding * (largest_value_ == 0 ? 1 : largest_value_);
+        error = error / (size * size) + rounding * largest_value_;
         const double left = residual();
-        const bool fresh = left > tolerances_.dependence;
-        if (fresh) {
-            known_.add(row_, left);
-            coefficients_.push_back(left);
-        } else {
-            const double doubt = spread();
-            const double off = std::abs(value - dot(coefficients_.data(), solution_.data(), rank()));
-            if (off > tolerances_.feasibility * scale_ + 100 * (doubt + error)) return Joined::contradicted;
-            if (doubt <= error) return Joined::not_at_all;
+        const double off = value - dot(coefficients_.data(), solution_.data(), rank());
+        if (left <= tolerances_.dependence) {
+            const double allowed = tolerances_.feasibility * scale_ + 100 * (error + spread() + left * scale_);
+            return std::abs(off) <= allowed ? Joined::not_at_all : Joined::not_without_contradiction;
         }
-        for (double& part : coefficients_) part /= error;
-        triangle_.add(coefficients_, value / error);
-        solve();
-        ++version_;
-        return fresh ? Joined::new_direction : Joined::refined;
+        errors_.push_back(std::hypot(error, spread()) / left);
+        solution_.push_back(off / left);
+        known_.add(row_, left);
+        std::fill(theta_.begin(), theta_.end(), 0.0);
+        known_.combine(solution_.data(), theta_);
+        scale_ = length(theta_.data(), n_features_);
+        write_matrix(theta_.data(), n_ + m_, matrix_.data());
+        concave_ = factorise();
+        return Joined::as_new_direction;
     }
 
     // ---- one state: all u ----------------------------------------------------------------------------------------
@@ -118,12 +112,12 @@ public:
     }
 
     bool determined(const double* x, double scale) {
-        if (known_.full() || (last_version_ == version_ && std::equal(last_.begin(), last_.end(), x))) return true;
+        if (known_.full() || (has_last_ && std::equal(last_.begin(), last_.end(), x))) return true;
         for (std::size_t number = 0; number < n_members(); ++number) {
             if (!determined(x, member(number, scale))) return false;
         }
         // fixed initial states come again and again, without the period's theta ever being known in full
-        last_version_ = version_;
+        has_last_ = true;
         std::copy(x, x + n_, last_.begin());
         return true;
     }
@@ -161,18 +155,13 @@ private:
     }
 
     // About how far off coefficients_.y may be.
-    double spread() {
-        weights_ = coefficients_;
-        return triangle_.spread(weights_);
-    }
-
-    void solve() {
-        triangle_.solve(solution_);
-        std::fill(theta_.begin(), theta_.end(), 0.0);
-        known_.combine(solution_.data(), theta_);
-        write_matrix(theta_.data(), n_ + m_, matrix_.data());
-        concave_ = factorise();
-        scale_ = length(theta_.data(), n_features_);
+    double spread() const {
+        double sum = 0;
+        for (std::size_t k = 0; k < rank(); ++k) {
+            const double part = coefficients_[k] * errors_[k];
+            sum += part * part;
+        }
+        return std::sqrt(sum);
     }
 
     // Cholesky of -Q_uu; false where it is not positive definite, beyond rounding.
@@ -202,19 +191,18 @@ private:
     std::size_t n_, m_, n_features_;  // n, m, (m+n)(m+n+1)/2
     Tolerances tolerances_;
     Basis known_;                    // V: directions in which theta is known
-    Triangle triangle_;              // of the least-squares problem for y = V.theta
-    std::vector<double> solution_;   // y
+    std::vector<double> solution_;   // y = V.theta
+    std::vector<double> errors_;     // about how far off each may be
     std::vector<double> theta_;      // V'y
     std::vector<double> matrix_;     // Q with z'Qz = phi(z).theta
     std::vector<double> factor_;     // lower triangle L with LL' = -Q_uu
     bool concave_ = false;           // whether there is one
     double scale_ = 0;               // |theta|
     double largest_value_ = 0;       // of a unit z, seen
-    std::uint64_t version_ = 0;
-    std::vector<double> last_;       // a state whose actions are all determined
-    std::uint64_t last_version_ = ~std::uint64_t{0};
+    std::vector<double> last_;       // a state whose actions are all determined, where there is one
+    bool has_last_ = false;
 
-    std::vector<double> z_, phi_, row_, coefficients_, weights_, action_, slope_;  // scratch
+    std::vector<double> z_, phi_, row_, coefficients_, action_, slope_;  // scratch
 };
 
 }  // namespace ocp
