@@ -23,7 +23,7 @@ class OCP:
 
     Parameters
     ----------
-    hypothesis : TabulaRasa, StateAggregation, LinearFeatures or Polytope
+    hypothesis : TabulaRasa, StateAggregation, LinearFeatures, Polytope or Quadratic
         The class of candidates for Q*.
     selection : {"all", "eluder", "first", "window"}
         Which constraints are kept: all of them; those that strictly reduce the eluder dimension (for classes that
@@ -197,7 +197,7 @@ class OCP:
 
         Returns
         -------
-        int
+        int, or ndarray of shape (n_action,)
             The action.
 
         Examples
@@ -275,14 +275,14 @@ class OCP:
         """
         self._core.begin_episode()
 
-    def upper(self, state: Any, action: int, period: int = 0) -> float:
+    def upper(self, state: Any, action: Any, period: int = 0) -> float:
         """Upper value: the largest Q_period(state, action) among the hypotheses left.
 
         Parameters
         ----------
         state : int or array_like
             The state.
-        action : int
+        action : int or array_like
             The action.
         period : int, default 0
             The period; a time-homogeneous class has the same values in all.
@@ -300,7 +300,7 @@ class OCP:
         """
         return float(self._core.upper(state, action, period))
 
-    def lower(self, state: Any, action: int, period: int = 0) -> float:
+    def lower(self, state: Any, action: Any, period: int = 0) -> float:
         """Lower value: the smallest Q_period(state, action) among the hypotheses left.
 
         It needs a hypothesis class with lower="exact", or selection "first" or "eluder", where it comes for free.
@@ -309,7 +309,7 @@ class OCP:
         ----------
         state : int or array_like
             The state.
-        action : int
+        action : int or array_like
             The action.
         period : int, default 0
             The period.
@@ -327,7 +327,7 @@ class OCP:
         """
         return float(self._core.lower(state, action, period))
 
-    def determined(self, state: Any, action: int, period: int = 0) -> bool:
+    def determined(self, state: Any, action: Any, period: int = 0) -> bool:
         """Whether the upper value rests on what was observed alone, not on optimism.
 
         In a linear class: whether all hypotheses left agree on it because of the equalities observed.
@@ -336,7 +336,7 @@ class OCP:
         ----------
         state : int or array_like
             The state.
-        action : int
+        action : int or array_like
             The action.
         period : int, default 0
             The period.

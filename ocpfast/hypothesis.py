@@ -221,6 +221,11 @@ class _Aggregation(Hypothesis):
     _lower: str
 
     @property
+    def n_actions(self) -> int:
+        """The number of actions."""
+        return self._n_actions
+
+    @property
     def lower(self) -> str:
         """Whether agents track lower values: "off" or "exact"."""
         return self._lower

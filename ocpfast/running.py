@@ -164,7 +164,9 @@ def _check_fit(agent: object, system: System) -> OCP:
     hypothesis = agent.hypothesis
     if (hypothesis.n_actions, hypothesis.action_size) != (system.n_actions, system.action_size):
         described = [
-            f"{domain.n_actions} actions" if domain.action_size is None else f"vectors of {domain.action_size} as actions"
+            f"{domain.n_actions} actions"
+            if domain.action_size is None
+            else f"vectors of {domain.action_size} as actions"
             for domain in (hypothesis, system)
         ]
         raise ValueError(f"agent: its class has {described[0]}, but the system has {described[1]}")

@@ -46,8 +46,8 @@ py::array_t<double> best_in(const Agent& agent, py::handle given, py::handle per
 }
 
 bool observe_from(Agent& agent, py::handle next_state, double reward, bool terminated, bool truncated) {
-    check_observation(agent, reward);
     const int ending = terminated ? OCP_TERMINATED : truncated ? OCP_TRUNCATED : OCP_CONTINUES;
+    check_observation(agent, reward, ending);
     // after a terminal transition the next state has no value: whatever it is, it is not looked at
     if (!terminated) {
         const VectorState next(next_state, static_cast<std::int64_t>(agent.known().n_state()), "next_state");
@@ -77,8 +77,8 @@ void bind_quadratic(py::module_& m) {
         .def_property_readonly_static(
             "address",
             [](const py::object&) { return reinterpret_cast<std::uintptr_t>(&ocp::QuadraticList::features); })
-        .def_property_readonly(
-            "user_data", [](const ocp::QuadraticList& list) { return reinterpret_cast<std::uintptr_t>(&list); });
+        .def_property_readonly("user_data",
+                               [](const ocp::QuadraticList& list) { return reinterpret_cast<std::uintptr_t>(&list); });
 
     bind_simulate<Agent>(m);
     py::class_<Agent>(m, "QuadraticOcp")
@@ -88,7 +88,8 @@ void bind_quadratic(py::module_& m) {
              py::arg("n_state"), py::arg("n_action"), py::arg("horizon"), py::arg("options"))
         .def("act", &act_in, py::arg("state"), py::arg("bitgen"))
         .def("greedy", &best_in, py::arg("state"), py::arg("period"))
-        .def("observe", &observe_from, py::arg("next_state"), py::arg("reward"), py::arg("terminated"), py::arg("truncated"))
+        .def("observe", &observe_from, py::arg("next_state"), py::arg("reward"), py::arg("terminated"),
+             py::arg("truncated"))
         .def("begin_episode", &Agent::begin_episode)
         .def(
             "upper",
@@ -113,6 +114,8 @@ void bind_quadratic(py::module_& m) {
             py::arg("state"), py::arg("action"), py::arg("period"))
         .def_property_readonly("n_constraints", [](const Agent& agent) { return agent.known().n_constraints(); })
         .def_property_readonly("period", &Agent::period)
+        .def_property_readonly("last_episode_determined", &Agent::last_episode_determined)
+        .def_property_readonly("coherent", [](const Agent& agent) { return agent.known().coherent(); })
         .def("statistics", &statistics<Agent>)
         .def("copy", [](const Agent& agent) { return Agent(agent); });
 }

@@ -1,7 +1,7 @@
 // Optimistic constraint propagation (Algorithm 2) where actions are vectors: the linear-quadratic class.
 //
-// An undetermined action is worth +infinity, so the most optimistic one is any of those; the agent tries the member of a
-// unisolvent set that tells most (hypothesis/quadratic.hpp). A transition becomes an equality once all actions at its
+// An undetermined action is worth +infinity, so the most optimistic one is any of those; the agent tries the member of
+// a unisolvent set that tells most (hypothesis/quadratic.hpp). A transition becomes an equality once all actions at its
 // successor are determined. The interface is that of agent/ocp.hpp, except that states and actions are what they are:
 // `locate` keeps the state, and act returns numbers.
 #pragma once
@@ -54,13 +54,15 @@ public:
         return 0;
     }
     bool acceptable(const double* x) const {
-        return std::all_of(x, x + known_.n_state(), [](double part) { return std::abs(part) <= QuadraticBlock::largest; });
+        return std::all_of(x, x + known_.n_state(),
+                           [](double part) { return std::abs(part) <= QuadraticBlock::largest; });
     }
 
     // Valid until the next call.
     const double* act(std::int64_t, ocp_bitgen*) {
         std::swap(state_, located_);
         if (!looked_ahead_) best_ = look(period_, state_.data());
+        all_determined_ &= best_.verdict == Quadratic::Verdict::determined;
         if (best_.verdict == Quadratic::Verdict::convex) known_.count_contradiction();
         if (best_.verdict == Quadratic::Verdict::undecided) {
             known_.tried(trials_[trials_at(period_)], period_, state_.data(), action_.data());
@@ -75,6 +77,10 @@ public:
     void greedy(const double* state, std::int64_t period, double* action) const {
         known_.best(period, state, trial_scale(state), action, &trials_[trials_at(period)]);
     }
+
+    // Whether observe may come with this reward; expected_reward says which.
+    static bool accepts(double reward, int) { return std::isfinite(reward); }
+    static constexpr const char* expected_reward() { return "a finite number"; }
 
     // Returns true if this closed the episode.
     bool observe(std::int64_t, double reward, int ending) {
@@ -111,7 +117,7 @@ public:
         ++period_;
         ++n_periods_;
         const bool ended = terminal || ending == OCP_TRUNCATED;
-        if (ended) end_episode();
+        if (ended) end_episode(terminal);
         return ended;
     }
 
@@ -124,6 +130,10 @@ public:
     bool waiting() const { return waiting_; }  // for observe
     std::int64_t period() const { return period_; }
     const Quadratic& known() const { return known_; }
+
+    // Whether the last episode was complete and each of its actions was known to be the best: then it was optimal, if
+    // Q* is in the class.
+    bool last_episode_determined() const { return last_determined_; }
 
     // ---- statistics ----------------------------------------------------------------------------------------
 
@@ -178,7 +188,8 @@ private:
                 ++n_recomputed_;
                 double value = one.reward, error = 0;
                 if (!last && !one.terminal) {
-                    const auto best = known_.best(period + 1, one.next, trial_scale(one.next), successor_.data(), nullptr);
+                    const auto best =
+                        known_.best(period + 1, one.next, trial_scale(one.next), successor_.data(), nullptr);
                     // what is determined already has nothing to tell
                     if (best.verdict != Quadratic::Verdict::determined) {
                         return known_.determined(period, one.state, one.action);
@@ -194,9 +205,10 @@ private:
         looked_ahead_ = false;
     }
 
-    void end_episode() {
+    void end_episode(bool complete) {
         update();
         ++n_episodes_;
+        last_determined_ = complete && all_determined_;
         start_over();
     }
 
@@ -204,6 +216,7 @@ private:
         period_ = 0;
         looked_ahead_ = false;
         waiting_ = false;
+        all_determined_ = true;
     }
 
     Quadratic known_;
@@ -213,19 +226,21 @@ private:
 
     std::int64_t period_ = 0;
     bool waiting_ = false;
-    std::vector<double> state_;             // x
-    std::vector<double> located_;           // the state last taken in
-    std::vector<double> action_;            // u, chosen
-    std::vector<double> previous_;          // u, while the next one is chosen
-    bool looked_ahead_ = false;             // best_ and action_ belong to located_
+    bool all_determined_ = true;    // each action of this episode was known to be the best
+    bool last_determined_ = false;  // and each of the last one, which was complete
+    std::vector<double> state_;     // x
+    std::vector<double> located_;   // the state last taken in
+    std::vector<double> action_;    // u, chosen
+    std::vector<double> previous_;  // u, while the next one is chosen
+    bool looked_ahead_ = false;     // best_ and action_ belong to located_
     Quadratic::Best best_;
-    double last_scale_ = 1;                 // of the last state but zero: what is tried in a state of zero
+    double last_scale_ = 1;  // of the last state but zero: what is tried in a state of zero
 
-    std::vector<double> successor_;         // scratch: best action at a successor
+    std::vector<double> successor_;  // scratch: best action at a successor
 
-    std::vector<double> staged_;            // period, value, error, x, u of each equality of this episode
+    std::vector<double> staged_;  // period, value, error, x, u of each equality of this episode
     Unresolved unresolved_;
-    std::vector<Trials> trials_;            // per period, or one where all are alike
+    std::vector<Trials> trials_;  // per period, or one where all are alike
 
     std::int64_t n_episodes_ = 0, n_periods_ = 0, n_recomputed_ = 0;
 };

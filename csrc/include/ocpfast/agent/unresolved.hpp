@@ -40,9 +40,9 @@ public:
         ++size_;
     }
 
-    // Calls resolve(transition) for the transitions of a period, oldest first: for all of them, if what their successors
-    // are worth is known better than the last time (its rank grew), else for the new ones. Forgets those for which
-    // it returns true.
+    // Calls resolve(transition) for the transitions of a period, oldest first: for all of them, if what their
+    // successors are worth is known better than the last time (its rank grew), else for the new ones. Forgets those for
+    // which it returns true.
     template <class Resolve>
     void sweep(std::int64_t period, std::size_t rank, Resolve&& resolve) {
         Shelf& shelf = of_period_[static_cast<std::size_t>(period)];
@@ -77,7 +77,8 @@ public:
         for (Shelf& shelf : of_period_) {
             std::size_t n = 0;  // they are in the order of their age
             while (n * stride() < shelf.numbers.size() && shelf.numbers[n * stride()] < oldest) ++n;
-            shelf.numbers.erase(shelf.numbers.begin(), shelf.numbers.begin() + static_cast<std::ptrdiff_t>(n * stride()));
+            shelf.numbers.erase(shelf.numbers.begin(),
+                                shelf.numbers.begin() + static_cast<std::ptrdiff_t>(n * stride()));
             shelf.n_seen -= std::min(n, shelf.n_seen);
             size_ -= static_cast<std::int64_t>(n);
         }

@@ -72,15 +72,13 @@ public:
         return determined(period, x, u) ? clip(period, block(period).value(x, u)) : least(period);
     }
 
-    // Q_t(x,u) = value, give or take an error beyond that of rounding; true if that is new.
-    bool join(std::int64_t period, const double* x, const double* u, double value, double error) {
+    // Q_t(x,u) = value, give or take an error beyond that of rounding.
+    void join(std::int64_t period, const double* x, const double* u, double value, double error) {
         if (value < least(period) - slack(value) || value > most(period) + slack(value)) {
             ++n_rejected_;
-            return false;
+        } else if (!block(period).join(x, u, value, error)) {
+            ++n_contradictions_;
         }
-        const auto joined = block(period).join(x, u, value, error);
-        n_contradictions_ += joined == QuadraticBlock::Joined::not_without_contradiction;
-        return joined == QuadraticBlock::Joined::as_new_direction;
     }
 
     // ---- all actions in a state ----------------------------------------------------------------------------------
@@ -114,7 +112,8 @@ public:
         if (most(period) < infinity) {
             // what is not determined may be worth the prior bound, and not more
             best.value = best_member(known, x, scale, action);
-            if (best.value >= most(period) - slack(most(period))) {
+            const double size = known.magnitude(x, scale);  // most may be 0
+            if (best.value >= most(period) - tolerances_.ties * std::max(std::abs(most(period)), size)) {
                 return {Verdict::determined, clip(period, best.value), 0};
             }
         }
@@ -139,6 +138,8 @@ public:
     std::int64_t n_constraints() const { return n_determined(); }
     std::int64_t n_rejected() const { return n_rejected_; }
     std::int64_t n_contradictions() const { return n_contradictions_; }
+    // False once something observed proved that Q* is not in the class.
+    bool coherent() const { return n_rejected_ == 0 && n_contradictions_ == 0; }
 
 private:
     static std::size_t at(std::int64_t period) { return static_cast<std::size_t>(period); }
@@ -179,7 +180,7 @@ private:
     }
 
     static constexpr double margin = 1e-6;  // a novelty that is larger by less is a tie
-    std::size_t n_state_, n_action_;  // n, m
+    std::size_t n_state_, n_action_;        // n, m
     PriorBounds bounds_;
     Tolerances tolerances_;
     mutable std::vector<QuadraticBlock> blocks_;  // per period; questions use their scratch

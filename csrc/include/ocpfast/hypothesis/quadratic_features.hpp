@@ -1,7 +1,7 @@
 // The monomials of a linear-quadratic class: Q_t(x,u) = phi(z).theta with z = (x,u), phi(z) the products z_i z_j.
 //
-// Products of different components carry a factor of sqrt(2), so that phi(z).phi(w) = (z.w)^2: phi has the length |z|^2,
-// and turning the coordinates of z turns phi without stretching it.
+// Products of different components carry a factor of sqrt(2), so that phi(z).phi(w) = (z.w)^2: phi has the length
+// |z|^2, and turning the coordinates of z turns phi without stretching it.
 #pragma once
 
 #include <algorithm>

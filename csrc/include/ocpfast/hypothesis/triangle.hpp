@@ -15,8 +15,8 @@ public:
 
     std::size_t size() const { return size_; }
 
-    // The equation coefficients.y = right, by Givens rotations. As many coefficients as there are unknowns, or one more:
-    // then there is an unknown more. Overwrites the coefficients.
+    // The equation coefficients.y = right, by Givens rotations. As many coefficients as there are unknowns, or one
+    // more: then there is an unknown more. Overwrites the coefficients.
     void add(std::vector<double>& coefficients, double right) {
         size_ = coefficients.size();
         for (std::size_t k = 0; k < size_; ++k) {
