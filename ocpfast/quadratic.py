@@ -39,8 +39,8 @@ class Quadratic(Hypothesis):
     -----
     **Without a list** agents need selection="eluder": they learn from equalities alone. In a state where something
     about the actions is not determined they try one of 0, ±s e_i and s (e_i + e_j), which decide a quadratic: the one
-    most unlike what they tried in that period before (the largest leverage), so that later periods see different states;
-    ties="first" and ties="directed" both mean this. s is the largest power of two that is not above the largest
+    most unlike what they tried in that period before (the largest leverage), so that later periods see different
+    states; ties="first" and ties="directed" both mean this. s is the largest power of two that is not above the largest
     component of x (in the origin: of the last other state), so give actions in units in which they are about as large
     as states. Where all is determined they take the maximum in closed form. Rewards are taken to be minus a cost that
     is positive definite in u: where what was learned is not, ``statistics()["contradictions"]`` counts it.
@@ -78,7 +78,7 @@ class Quadratic(Hypothesis):
     >>> result.suboptimal()
     array([1])
     >>> result.agents[0].act([1.0, 0.0], learn=False, period=0).round(2)
-    array([-1.89])
+    array([-1.66])
     """
 
     def __init__(self, n_state: int, n_action: int, horizon: int, actions: ArrayLike | None = None) -> None:

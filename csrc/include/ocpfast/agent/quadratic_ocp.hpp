@@ -100,7 +100,10 @@ public:
         const Unresolved::Transition transition{state_.data(), previous_.data(), located_.data(), reward,
                                                 ending == OCP_TERMINATED};
         if (resolved) {
-            stage(value, terminal ? 0 : options_.discount * best_.error);
+            // once all is learned, a period ends here
+            if (!known_.agrees(period_, state_.data(), previous_.data(), value)) {
+                stage(value, terminal ? 0 : error_at(period_ + 1, located_.data(), action_.data()));
+            }
         } else if (replays_) {
             unresolved_.add(period_, transition);
         }
@@ -165,6 +168,11 @@ private:
         return known_.best(period, x, trial_scale(x), action_.data(), &trials_[trials_at(period)]);
     }
 
+    // How far off a transition's value is because that of its successor is.
+    double error_at(std::int64_t period, const double* x, const double* best) const {
+        return options_.discount * known_.error(period, x, best);
+    }
+
     // What the transition says joins when the episode ends.
     void stage(double value, double error) {
         staged_.push_back(static_cast<double>(period_));
@@ -195,7 +203,7 @@ private:
                         return known_.determined(period, one.state, one.action);
                     }
                     value += options_.discount * best.value;
-                    error = options_.discount * best.error;
+                    error = error_at(period + 1, one.next, successor_.data());
                 }
                 known_.join(period, one.state, one.action, value, error);
                 return true;

@@ -72,6 +72,14 @@ public:
         return determined(period, x, u) ? clip(period, block(period).value(x, u)) : least(period);
     }
 
+    // About how far off the value of a determined triple may be.
+    double error(std::int64_t period, const double* x, const double* u) const { return block(period).error(x, u); }
+
+    // Whether Q_t(x,u) = value is nothing new.
+    bool agrees(std::int64_t period, const double* x, const double* u, double value) const {
+        return block(period).agrees(x, u, value);
+    }
+
     // Q_t(x,u) = value, give or take an error beyond that of rounding.
     void join(std::int64_t period, const double* x, const double* u, double value, double error) {
         if (value < least(period) - slack(value) || value > most(period) + slack(value)) {
@@ -91,7 +99,6 @@ public:
     struct Best {
         Verdict verdict = Verdict::undecided;
         double value = infinity;  // max_u Q_t(x,u) where it is determined
-        double error = 0;         // about how far off that may be
     };
 
     // The best action or, where there are trials, the one to try. `scale` is the size of what is tried.
@@ -101,7 +108,6 @@ public:
         if (known.determined(x, scale)) {
             if (known.maximise(x, action, best.value)) {
                 best.verdict = Verdict::determined;
-                best.error = known.error(x, action);
             } else {
                 best.verdict = Verdict::convex;
                 best.value = best_member(known, x, scale, action);
@@ -114,10 +120,10 @@ public:
             best.value = best_member(known, x, scale, action);
             const double size = known.magnitude(x, scale);  // most may be 0
             if (best.value >= most(period) - tolerances_.ties * std::max(std::abs(most(period)), size)) {
-                return {Verdict::determined, clip(period, best.value), 0};
+                return {Verdict::determined, clip(period, best.value)};
             }
         }
-        best = {Verdict::undecided, most(period), 0};
+        best = {Verdict::undecided, most(period)};
         if (trials != nullptr) explore(known, x, scale, action, *trials);
         return best;
     }

@@ -72,6 +72,15 @@ public:
         return phi_;
     }
 
+    // Whether Q_t(x,u) = value is nothing new.
+    bool agrees(const double* x, const double* u, double value) {
+        const double size = direct(x, u);
+        if (size == 0) return true;
+        const double off = value / (size * size) - dot(phi_.data(), theta_.data(), n_features_);
+        if (std::abs(off) > tolerances_.feasibility * scale_) return false;
+        return known_.full() || residual() <= tolerances_.dependence;
+    }
+
     // Q_t(x,u) = value, give or take an error beyond that of rounding. False where that contradicts what is known.
     bool join(const double* x, const double* u, double value, double error) {
         const double size = direct(x, u);
