@@ -10,6 +10,7 @@ from ocpfast.features import FeatureFunction
 from ocpfast.finite import FiniteClass
 from ocpfast.hypothesis import Grid, StateAggregation, TabulaRasa
 from ocpfast.linear import LinearFeatures, Polytope
+from ocpfast.quadratic import Quadratic
 from ocpfast.randomness import simulation_streams
 from ocpfast.results import Result, load_result
 from ocpfast.running import Interrupted, run
@@ -34,6 +35,7 @@ __all__ = [
     "LinearFeatures",
     "LinearQuadratic",
     "Polytope",
+    "Quadratic",
     "Result",
     "Sigmoid",
     "Solution",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 import itertools
 import warnings
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ocpfast import _check, _core
 from ocpfast.certificates import Certificate
@@ -183,7 +184,7 @@ class OCP:
         """The period of the present episode."""
         return int(self._core.period)
 
-    def act(self, state: Any, learn: bool = True, period: int | None = None) -> int:
+    def act(self, state: Any, learn: bool = True, period: int | None = None) -> int | NDArray[np.float64]:
         """Choose an action.
 
         Parameters
@@ -197,7 +198,7 @@ class OCP:
 
         Returns
         -------
-        int
+        int, or ndarray of shape (n_action,)
             The action.
 
         Examples
@@ -207,10 +208,10 @@ class OCP:
         0
         """
         if not learn:
-            return int(self._core.greedy(state, period))
+            return cast("int | NDArray[np.float64]", self._core.greedy(state, period))
         if period is not None:
             raise ValueError(f"period: expected None with learn=True, got {period!r}; the agent counts periods itself")
-        return int(self._core.act(state, self._capsule))
+        return cast("int | NDArray[np.float64]", self._core.act(state, self._capsule))
 
     def observe(self, next_state: Any, reward: float, terminated: bool = False, truncated: bool = False) -> bool:
         """Take in the outcome of the last action; the order of arguments is Gymnasium's.
@@ -275,14 +276,14 @@ class OCP:
         """
         self._core.begin_episode()
 
-    def upper(self, state: Any, action: int, period: int = 0) -> float:
+    def upper(self, state: Any, action: Any, period: int = 0) -> float:
         """Upper value: the largest Q_period(state, action) among the hypotheses left.
 
         Parameters
         ----------
         state : int or array_like
             The state.
-        action : int
+        action : int or array_like
             The action.
         period : int, default 0
             The period; a time-homogeneous class has the same values in all.
@@ -300,7 +301,7 @@ class OCP:
         """
         return float(self._core.upper(state, action, period))
 
-    def lower(self, state: Any, action: int, period: int = 0) -> float:
+    def lower(self, state: Any, action: Any, period: int = 0) -> float:
         """Lower value: the smallest Q_period(state, action) among the hypotheses left.
 
         It needs a hypothesis class with lower="exact", or selection "first" or "eluder", where it comes for free.
@@ -309,7 +310,7 @@ class OCP:
         ----------
         state : int or array_like
             The state.
-        action : int
+        action : int or array_like
             The action.
         period : int, default 0
             The period.
@@ -327,7 +328,7 @@ class OCP:
         """
         return float(self._core.lower(state, action, period))
 
-    def determined(self, state: Any, action: int, period: int = 0) -> bool:
+    def determined(self, state: Any, action: Any, period: int = 0) -> bool:
         """Whether the upper value rests on what was observed alone, not on optimism.
 
         In a linear class: whether all hypotheses left agree on it because of the equalities observed. In a finite one:
@@ -337,7 +338,7 @@ class OCP:
         ----------
         state : int or array_like
             The state.
-        action : int
+        action : int or array_like
             The action.
         period : int, default 0
             The period.

@@ -409,16 +409,22 @@ class OpenSource(Source):
 
     def core(self, horizon: int, shared: bool, prior: dict[str, Any]) -> _core.Features:
         domain = _core.Partition(0, self.n_actions, horizon, vector_size=self.state_size)
+        address, user_data, function = self._compiled()
         return _core.Features(
             domain=domain,
-            address=self.function._address,
-            user_data=self.function._user_data,
-            function=self.function if self.function.compiled else self.function._values,
+            address=address,
+            user_data=user_data,
+            function=function,
             unit=self.unit(),
             n_features=self.n_features,
             shared=shared,
             **prior,
         )
+
+    def _compiled(self) -> tuple[int, int, object]:
+        """Address and user data of the compiled function, 0 where it is Python's; and what is called, or kept alive."""
+        function = self.function
+        return function._address, function._user_data, function if function.compiled else function._values
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, OpenSource) and (self.function, self.periods) == (other.function, other.periods)
@@ -432,6 +438,8 @@ class OpenSource(Source):
 
 def source_of(phi: Any, n_actions: int | None, horizon: int | None) -> Source:
     """The features of a class, from whatever the user gave."""
+    if isinstance(phi, Source):
+        return phi
     if isinstance(phi, FeatureFunction):
         if n_actions is not None and n_actions != phi.n_actions:
             raise ValueError(f"n_actions: expected {phi.n_actions} as in phi, or None, got {n_actions!r}")

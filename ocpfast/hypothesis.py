@@ -160,9 +160,14 @@ class Hypothesis(ABC):
     _horizon: int | None
 
     @property
-    def n_actions(self) -> int:
-        """The number of actions."""
+    def n_actions(self) -> int | None:
+        """The number of actions; None where they are vectors."""
         return self._n_actions
+
+    @property
+    def action_size(self) -> int | None:
+        """The number of components of an action; None where actions are indices."""
+        return None
 
     @property
     def horizon(self) -> int | None:
@@ -214,6 +219,11 @@ class _Aggregation(Hypothesis):
 
     _partition: _core.Partition
     _lower: str
+
+    @property
+    def n_actions(self) -> int:
+        """The number of actions."""
+        return self._n_actions
 
     @property
     def lower(self) -> str:

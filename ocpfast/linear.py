@@ -91,15 +91,7 @@ class _Linear(Hypothesis):
         together = self._shared or self._horizon is None
         block = [other for other in triples if together or other[2] == triple[2]]
         rows = [*self._prior_a[self._prior_equality], *(self._source.feature(*other) for other in block)]
-        feature = _unit(self._source.feature(*triple))
-        known = [row for row in map(_unit, rows) if row.any()]
-        if not known:
-            return bool(feature.any())
-        _, size, directions = np.linalg.svd(np.array(known), full_matrices=False)
-        span = directions[size > _DEPENDENCE]
-        for _ in range(2):  # the second time takes off what rounding left
-            feature = feature - span.T @ (span @ feature)
-        return bool(np.linalg.norm(feature) > _DEPENDENCE)
+        return outside_span(self._source.feature(*triple), rows)
 
     def _agent_core(self, options: _core.AgentOptions) -> _core.LinearOcp | _core.SigmoidOcp:
         return _core.LinearOcp(features=self._core_features(options), options=options)
@@ -140,6 +132,19 @@ class _Linear(Hypothesis):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._source!r}, horizon={self._horizon}, shared={self._shared})"
+
+
+def outside_span(feature: NDArray[np.float64], rows: Sequence[NDArray[np.float64]]) -> bool:
+    """Whether more than 1e-9 of a feature's length is outside the span of rows."""
+    feature = _unit(feature)
+    known = [row for row in map(_unit, rows) if row.any()]
+    if not known:
+        return bool(feature.any())
+    _, size, directions = np.linalg.svd(np.array(known), full_matrices=False)
+    span = directions[size > _DEPENDENCE]
+    for _ in range(2):  # the second time takes off what rounding left
+        feature = feature - span.T @ (span @ feature)
+    return bool(np.linalg.norm(feature) > _DEPENDENCE)
 
 
 def _unit(vector: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -162,8 +162,14 @@ def _check_fit(agent: object, system: System) -> OCP:
             f"agent: expected an OCP agent (or a sequence of them, or a callable that makes one), got {agent!r}"
         )
     hypothesis = agent.hypothesis
-    if hypothesis.n_actions != system.n_actions:
-        raise ValueError(f"agent: its class has {hypothesis.n_actions} actions, but the system has {system.n_actions}")
+    if (hypothesis.n_actions, hypothesis.action_size) != (system.n_actions, system.action_size):
+        described = [
+            f"{domain.n_actions} actions"
+            if domain.action_size is None
+            else f"vectors of {domain.action_size} as actions"
+            for domain in (hypothesis, system)
+        ]
+        raise ValueError(f"agent: its class has {described[0]}, but the system has {described[1]}")
     if hypothesis.n_states != system.n_states:
         described = [
             "vectors" if n_states is None else f"{n_states} states"

@@ -23,6 +23,7 @@ void bind_agents(py::module_& m) {
              py::arg("ties"), py::arg("replay"), py::arg("immediate"), py::arg("discount"), py::arg("replay_sweeps"),
              py::arg("replay_capacity"))
         .def_readonly("selection", &AgentOptions::selection)
+        .def_property_readonly("ties", [](const AgentOptions& options) { return options.ocp.ties; })
         .def_property_readonly("replay", [](const AgentOptions& options) { return options.ocp.replay; })
         .def_property_readonly("discount", [](const AgentOptions& options) { return options.ocp.discount; });
     bind_agent<AggregationOcp>(m, "AggregationOcp")

@@ -50,11 +50,25 @@ std::int64_t checked_cell(Agent& agent, py::handle state, py::handle action, py:
 }
 
 template <class Agent>
-std::int64_t act(Agent& agent, py::handle state, const py::capsule& bitgen) {
+void check_not_waiting(const Agent& agent) {
     if (agent.waiting()) {
         throw std::runtime_error("act: called twice in period " + std::to_string(agent.period()) +
                                  " without observe(); an agent serves one loop (and one thread) at a time");
     }
+}
+
+template <class Agent>
+void check_observation(const Agent& agent, double reward, int ending) {
+    if (!agent.waiting()) throw std::runtime_error("observe: there is no action to observe; call act() first");
+    if (!agent.accepts(reward, ending)) {
+        throw py::value_error(std::string("reward: expected ") + agent.expected_reward() + ", got " +
+                              shown(py::float_(reward)));
+    }
+}
+
+template <class Agent>
+std::int64_t act(Agent& agent, py::handle state, const py::capsule& bitgen) {
+    check_not_waiting(agent);
     const std::int64_t layer = agent.known().partition().layer(agent.period());
     return agent.act(point_of(agent, state, layer, "state"), bitgen_of(bitgen));
 }
@@ -68,12 +82,8 @@ std::int64_t greedy(Agent& agent, py::handle state, py::handle period) {
 
 template <class Agent>
 bool observe(Agent& agent, py::handle next_state, double reward, bool terminated, bool truncated) {
-    if (!agent.waiting()) throw std::runtime_error("observe: there is no action to observe; call act() first");
     const int ending = terminated ? OCP_TERMINATED : truncated ? OCP_TRUNCATED : OCP_CONTINUES;
-    if (!agent.accepts(reward, ending)) {
-        throw py::value_error(std::string("reward: expected ") + agent.expected_reward() + ", got " +
-                              shown(py::float_(reward)));
-    }
+    check_observation(agent, reward, ending);
     // after a terminal transition the next state has no value: whatever it is, it is not looked at
     const std::int64_t next_layer = agent.known().partition().layer(agent.period() + 1);
     const std::int64_t point = terminated ? 0 : point_of(agent, next_state, next_layer, "next_state");

@@ -38,6 +38,7 @@ PYBIND11_MODULE(_core, m) {
     bind_linear_agents(m);
     bind_finite(m);
     bind_sparse_agents(m);
+    bind_quadratic(m);
     bind_running(m);
     bind_solving(m);
 }

@@ -59,6 +59,14 @@ private:
     double sum_ = 0, lost_ = 0;
 };
 
+// Where an action is, whatever an agent's act returned: an index, or the numbers of a vector.
+inline const void* address_of(const std::int64_t& action) {
+    return &action;
+}
+inline const void* address_of(const double* const& action) {
+    return action;
+}
+
 // Runs episodes and writes the total reward of each and, where the system knows it, the optimal value of its initial
 // state (else NaN). The agent's hypothesis class must fit the system. Never throws except for lack of memory.
 template <class Agent>
@@ -93,10 +101,10 @@ Outcome simulate(Agent& agent, const ocp_system& system, std::int64_t episodes, 
         for (bool ended = false; !ended; ++period) {
             if (control.stop.load(std::memory_order_relaxed)) return {Outcome::Kind::stopped, episode, period};
             if (point < 0) return {Outcome::Kind::bad_state, episode, period};
-            const std::int64_t action = agent.act(point, agent_bitgen);
+            const auto action = agent.act(point, agent_bitgen);
             double reward;
             int ending;
-            error = system.step(instance.get(), period, state, &action, system_bitgen, &reward, &ending);
+            error = system.step(instance.get(), period, state, address_of(action), system_bitgen, &reward, &ending);
             if (error != OCP_OK) return {Outcome::Kind::system_error, episode, period, error};
             if (ending == OCP_CONTINUES && period == system.horizon - 1) ending = OCP_TRUNCATED;
             if (!agent.accepts(reward, ending)) {
