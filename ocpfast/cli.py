@@ -53,6 +53,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     demo.add_argument("--out", default="pendulum.png", help="where the figure goes (default: pendulum.png)")
     demo.add_argument("--quiet", action="store_true", help="print nothing")
     demo.set_defaults(run=_demo)
+    guarantees = commands.add_parser(
+        "guarantees", help="for each hypothesis class, count suboptimal episodes beside the theorem's bound"
+    )
+    guarantees.add_argument("--seed", type=int, default=0)
+    guarantees.set_defaults(run=_guarantees)
     options = parser.parse_args(arguments)
     try:
         options.run(options)
@@ -61,6 +66,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         parser.exit(130, "ocpfast: interrupted\n")
     return 0
+
+
+def _guarantees(options: argparse.Namespace) -> None:
+    from ocpfast.guarantees import lines
+
+    for line in lines(options.seed):
+        print(line, flush=True)
 
 
 def _demo(options: argparse.Namespace) -> None:

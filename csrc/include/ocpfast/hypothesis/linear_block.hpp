@@ -425,12 +425,37 @@ private:
         return value;
     }
 
+    // Errors name the block. A program whose rows miss each other is solved again with wider ones.
     template <class Solve>
-    double named(const Solve& solve) const {
+    double named(const Solve& solve) {
         try {
-            return solve();
+            try {
+                return solve();
+            } catch (const InfeasibleProgram&) {
+                while (widening_ < widest) {
+                    widen();
+                    try {
+                        return solve();
+                    } catch (const InfeasibleProgram&) {
+                        continue;
+                    }
+                }
+                throw;
+            }
         } catch (const SolverFailure& failure) {
             throw SolverFailure("block " + std::to_string(number_) + ": " + failure.what());
+        }
+    }
+
+    // Constraints are kept if they fit within a tolerance relative to their values. Where equalities leave little of a
+    // feature open, what is left of it is scaled up and the misfit with it, beyond what HiGHS tolerates. As what is
+    // kept is not empty, rows are then moved apart by as much as they may be wrong: upper values are a little too high,
+    // and never too low.
+    static constexpr double widest = 1e-6;
+    void widen() {
+        widening_ = std::max(tolerances_.feasibility, 10 * widening_);
+        for (const auto& [identity, row] : rows_) {
+            if (row.active) bound(row);
         }
     }
 
@@ -461,8 +486,11 @@ private:
 
     void bound(const Row& row) {
         if (row.number == no_row) return;
-        program_.set_bounds(row.number, (row.constraint.lower - row.constant) / row.scale,
-                            (row.constraint.upper - row.constant) / row.scale);
+        const double lower = row.constraint.lower, upper = row.constraint.upper;
+        const double below = widening_ > 0 ? widening_ * std::max(1.0, std::abs(lower)) : 0;  // 0 * inf is not 0
+        const double above = widening_ > 0 ? widening_ * std::max(1.0, std::abs(upper)) : 0;
+        program_.set_bounds(row.number, (lower - below - row.constant) / row.scale,
+                            (upper + above - row.constant) / row.scale);
     }
 
     void renew_pins() {
@@ -481,6 +509,7 @@ private:
         if (pins_stale_) renew_pins();
         if (!rows_stale_) return;
         rows_stale_ = false;
+        widening_ = 0;
         spanned_.clear();
         program_.clear();
         for (const PriorRow& row : features_->prior()) {
@@ -508,6 +537,7 @@ private:
     std::size_t n_prior_pins_ = 0;
     Basis spanned_;  // the coordinates z: directions that rows are about, orthogonal to V
     LinearProgram program_;
+    double widening_ = 0;     // of rows, relative to their values
     bool pins_stale_ = true;  // pinned_ and values_ must be made anew
     bool rows_stale_ = true;  // so must spanned_ and program_; always where pins are
 

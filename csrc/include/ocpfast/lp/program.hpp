@@ -37,6 +37,12 @@ public:
     using std::runtime_error::runtime_error;
 };
 
+// The rows exclude each other, at least by more than HiGHS tolerates.
+class InfeasibleProgram : public SolverFailure {
+public:
+    InfeasibleProgram() : SolverFailure("HiGHS found that kept constraints exclude each other") {}
+};
+
 class LinearProgram {
 public:
     LinearProgram(const HighsApi* api, std::int64_t n_functions, const Tolerances& tolerances)
@@ -321,6 +327,7 @@ private:
             }
         }
         forget_model();  // whatever state it is in, the rows are known here
+        if (status == infeasible) throw InfeasibleProgram();
         throw SolverFailure("HiGHS ended with model status " + std::to_string(status) + " on a program of " +
                             std::to_string(n_columns_) + " variables and " + std::to_string(rows_.size()) + " rows");
     }
