@@ -170,7 +170,7 @@ class LiteralQuadraticOCP:
         if value is not None:
             self.staged.append((t, x, u, value))
         periods = range(self.horizon) if self.replay == "stationary" else [t] if self.replay else []
-        self.stored += [(p, x, u, reward, following, terminated) for p in periods]
+        self.stored += [(p, x, u, reward, following, terminated) for p in periods if p != t or value is None]
         if self.update == "period":
             self.join()
         self.period += 1
@@ -179,6 +179,10 @@ class LiteralQuadraticOCP:
             self.join()
             self.period = 0
         return ended
+
+    def begin_episode(self):
+        self.staged = []
+        self.period = 0
 
     def target(self, t, reward, following, terminated):
         if terminated or t == self.horizon - 1:

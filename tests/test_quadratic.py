@@ -61,7 +61,7 @@ class Pair:
         self.agent = ocp.OCP(ocp.Quadratic(n, m, horizon), selection="eluder", **options)
         exact = {name: Fraction(options["discount"]) for name in ("discount",) if name in options}
         if "bounds" in options:
-            exact["bounds"] = options["bounds"]
+            exact["bounds"] = tuple(b if abs(b) == INFINITY else Fraction(b) for b in options["bounds"])
         self.literal = LiteralQuadraticOCP(n, m, horizon, options["replay"], options["update"], **exact)
 
     def __repr__(self):
@@ -79,10 +79,12 @@ class Pair:
             assert determined is not None
             if determined:
                 np.testing.assert_allclose(action, [float(part) for part in u], rtol=1e-7, atol=1e-7)
-                ended = self.agent.observe(x, float(value), terminated=True)
-                self.literal.join()
-                self.literal.period = 0
-                continue
+                if self.options["replay"] != "stationary":
+                    assert self.agent.observe(x, float(value), terminated=True)
+                    self.literal.join()
+                self.agent.begin_episode()  # stationary: the end would be replayed in other periods, and it is made up
+                self.literal.begin_episode()
+                break
             assert action.tolist() == [float(part) for part in u]
             z = np.array(x, dtype=object), np.array(u, dtype=object)
             reward = -(z[0] @ self.q @ z[0] + z[1] @ self.r @ z[1])

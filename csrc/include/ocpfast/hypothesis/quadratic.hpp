@@ -118,9 +118,10 @@ public:
         if (most(period) < infinity) {
             // what is not determined may be worth the prior bound, and not more
             best.value = best_member(known, x, scale, action);
-            const double size = known.magnitude(x, scale);  // most may be 0
-            if (best.value >= most(period) - tolerances_.ties * std::max(std::abs(most(period)), size)) {
-                return {Verdict::determined, clip(period, best.value)};
+            const double size = std::max(std::abs(most(period)), known.magnitude(x, scale));  // most may be 0
+            if (best.value > -infinity &&
+                best.value >= most(period) - tolerances_.ties * size - 100 * known.error(x, action)) {
+                return {Verdict::determined, most(period)};
             }
         }
         best = {Verdict::undecided, most(period)};
@@ -173,6 +174,8 @@ private:
     }
 
     // Of the members that are not determined, the one most unlike all that was tried in this period; ties to the first.
+    // The one furthest from what is known would be the same time after time in a period that waits for later ones, and
+    // these would see little but the leading eigenvector of A: 15 of 60 random systems then lost all digits.
     void explore(QuadraticBlock& known, const double* x, double scale, double* action, const Trials& trials) const {
         double newest = 0;
         for (std::size_t number = 0; number < known.n_members(); ++number) {

@@ -4,7 +4,7 @@
 // are known are an orthonormal basis; an equality in a new direction gives theta there. How far off that may be is kept
 // beside it, to tell a contradiction from rounding: a value that comes from a successor has that one's error, and a
 // direction seen only as a small residual magnifies it. Equalities in known directions change nothing: to take them
-// into a weighted least-squares problem was measured, and failed where this does not. (On 280 badly conditioned systems
+// into a weighted least-squares problem was measured, and failed where this does not. (On 240 badly conditioned systems
 // a fixed tolerance counted 151 contradictions that were rounding; this one counts none.)
 #pragma once
 
