@@ -96,7 +96,7 @@ public:
     // ---- learning ----------------------------------------------------------------------------------------------
 
     bool join(std::int64_t index, const Estimate& estimate, std::int64_t holder = no_holder) {
-        return join(index, estimate.lower, estimate.upper, holder);
+        return join(index, estimate.lower, estimate.upper, estimate.determined, holder);
     }
 
     void stage(std::int64_t index, const Estimate& estimate, std::int64_t holder = no_holder) {
@@ -105,11 +105,14 @@ public:
         staged.holder = holder;
         staged.lower = estimate.lower;
         staged.upper = estimate.upper;
+        staged.determined = estimate.determined;
     }
     template <class Changed>
     void commit(Changed&& changed) {
         for (const Staged& staged : staged_) {
-            if (join(staged.index, staged.lower, staged.upper, staged.holder)) changed(staged.index);
+            if (join(staged.index, staged.lower, staged.upper, staged.determined, staged.holder)) {
+                changed(staged.index);
+            }
         }
         staged_.clear();
     }
@@ -254,6 +257,7 @@ private:
     struct Staged {
         std::int64_t index, holder;
         double lower, upper;
+        bool determined;
     };
     struct Held {
         std::int64_t sequence = -1;
@@ -289,6 +293,7 @@ private:
             bounds_[static_cast<std::size_t>(action)] = hypotheses.upper_bound(first + action);
         }
         Best best{-infinity, 0, false};
+        double known = -infinity;
         for (std::int64_t n = 0; n < n_actions; ++n) {
             const auto promising = std::max_element(bounds_.begin(), bounds_.end());
             if (n > 0 && !tied(*promising, best.upper)) break;
@@ -298,8 +303,11 @@ private:
         for (std::int64_t action = n_actions - 1; action >= 0; --action) {
             if (!ties(first + action, best.upper)) continue;
             best.action = action;
-            best.determined |= determined(first + action);
+            if (!determined(first + action)) continue;
+            known = std::max(known, upper(first + action));
+            best.determined = true;
         }
+        if (best.determined) best.upper = known;  // not what a program found, which is the same but for rounding
         return best;
     }
 
@@ -318,11 +326,11 @@ private:
         return hypotheses.infimum_of_maximum(indices, first);
     }
 
-    bool join(std::int64_t index, double lower, double upper, std::int64_t holder) {
+    bool join(std::int64_t index, double lower, double upper, bool determined, std::int64_t holder) {
         Store& store = blocks_[block_number(index)];
         const std::uint64_t before = store.hypotheses().version();
         const double least = store.hypotheses().least(index), most = store.hypotheses().most(index);
-        tidy(lower, upper);
+        tidy(lower, upper, determined);
         // sums of rewards may miss a bound by rounding, and an equality goes as a whole
         if (upper < least && close(upper, least)) {
             if (lower == upper) lower = least;
@@ -361,8 +369,10 @@ private:
 
     // What projections and linear programs return is rounded, so that values that are equal in theory are equal here:
     // the order of Algorithm 1 goes by equal U. Equalities alone need no order, and where features are nearly dependent
-    // every bit of them counts. L above U, or just below it, is an equality.
-    void tidy(double& lower, double& upper) const {
+    // every bit of them counts. L above U, or just below it, is an equality where U is what equalities tell. Where it
+    // is what programs found it is wrong by 1e-10 or so, which ten such equalities made 1e-8 and a contradiction: there
+    // it is an interval that is a little wider.
+    void tidy(double& lower, double& upper, bool determined) const {
         if (selection_ != Selection::eluder) {
             lower = to_40_bits(lower);
             upper = to_40_bits(upper);
@@ -370,7 +380,10 @@ private:
         if (lower < -largest_value) lower = -infinity;
         if (upper > largest_value) upper = infinity;
         if (upper == infinity) return;
-        if (lower > upper || close(lower, upper)) lower = upper;
+        if (lower < upper && !close(lower, upper)) return;
+        lower = determined || selection_ == Selection::eluder
+                    ? upper
+                    : std::min(lower, upper) - tolerances_.equality * std::max(1.0, std::abs(upper));
     }
     // Classes that cannot represent Q* may drive values apart without end: before products of them overflow, such a
     // value says nothing.
