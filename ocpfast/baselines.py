@@ -62,8 +62,9 @@ class LSVI(_ValueAgent):
         How it departs from the best action; None: never.
     rng : None, int, SeedSequence, BitGenerator or Generator
         For exploration and random ties. `ocpfast.run` draws from streams of its own instead.
-    ties : {"first", "random"}
-        Which of the actions with the largest value is the best: the lowest, or any.
+    ties : {"random", "first"}
+        Which of the actions with the largest value is the best: any, or the lowest. Before a reward was seen all values
+        are 0: the paper's 2^(N - 1) episodes for a chain of N states are those of random ties.
     sweeps : int, default 36_000
         In time-homogeneous classes: the number of sweeps of a fit, that is, the number of periods that values look
         ahead. Other classes that share parameters make as many as they have periods. Sweeps end early where one
@@ -102,7 +103,7 @@ class LSVI(_ValueAgent):
         exploration: Exploration | None = _GREEDY,
         rng: Seed = None,
         *,
-        ties: str = "first",
+        ties: str = "random",
         sweeps: int = 36_000,
     ) -> None:
         explorer = core_of(exploration, ties)
@@ -128,7 +129,7 @@ class LSVI(_ValueAgent):
         return self._domain
 
     def __repr__(self) -> str:
-        changed = [f"ties={self._ties!r}"] if self._ties != "first" else []
+        changed = [f"ties={self._ties!r}"] if self._ties != "random" else []
         changed += [f"sweeps={self._sweeps}"] if self._sweeps != 36_000 else []
         return f"LSVI({', '.join([repr(self._domain), repr(self._exploration), *changed])})"
 

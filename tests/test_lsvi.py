@@ -271,7 +271,7 @@ class TestExperiments:
         assert result.regret()[0, -1] == 1500
 
     def test_the_pendulum_is_balanced_for_seconds_not_hours(self):
-        """100 simulations give 1.3, 1.4 and 0.9 hours; here are fewer of them, so the limits are wide."""
+        """100 simulations give 1.42, 1.40 and 0.89 hours; here are fewer of them, so the limits are wide."""
         hours = {}
         for disturbance, epsilon in ((0.0, 0.15), (2.5, 0.05), (2.5, 0.15)):
             pendulum = ocp.InvertedPendulum(disturbance)
@@ -374,15 +374,15 @@ class TestStepping:
         assert repr(self.agent()) == (
             "LSVI(TabulaRasa(n_states=3, n_actions=2, horizon=4), EpsilonGreedy(epsilon=0.1))"
         )
-        assert repr(self.agent(exploration=None, ties="random", sweeps=9)) == (
-            "LSVI(TabulaRasa(n_states=3, n_actions=2, horizon=4), None, ties='random', sweeps=9)"
+        assert repr(self.agent(exploration=None, ties="first", sweeps=9)) == (
+            "LSVI(TabulaRasa(n_states=3, n_actions=2, horizon=4), None, ties='first', sweeps=9)"
         )
 
 
 class TestExploration:
     @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0])
     def test_epsilon(self, epsilon):
-        agent = ocp.LSVI(ocp.TabulaRasa(1, 3, horizon=1), ocp.EpsilonGreedy(epsilon), rng=0)
+        agent = ocp.LSVI(ocp.TabulaRasa(1, 3, horizon=1), ocp.EpsilonGreedy(epsilon), rng=0, ties="first")
         n = 20_000
         counts = np.zeros(3)
         for _ in range(n):
