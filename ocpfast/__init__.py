@@ -4,8 +4,11 @@ from importlib.metadata import version as _version
 from pathlib import Path as _Path
 
 from ocpfast import theory
+from ocpfast.agent import Agent
 from ocpfast.agents import OCP
+from ocpfast.baselines import LSVI, QLearning, RandomPolicy
 from ocpfast.certificates import Certificate
+from ocpfast.exploration import Boltzmann, EpsilonGreedy
 from ocpfast.features import FeatureFunction
 from ocpfast.finite import FiniteClass
 from ocpfast.hypothesis import Grid, StateAggregation, TabulaRasa
@@ -22,11 +25,15 @@ from ocpfast.systems import Adversary, Chain, DeepSea, InvertedPendulum, LinearQ
 __version__ = _version("ocpfast")
 
 __all__ = [
+    "LSVI",
     "OCP",
     "Adversary",
+    "Agent",
+    "Boltzmann",
     "Certificate",
     "Chain",
     "DeepSea",
+    "EpsilonGreedy",
     "FeatureFunction",
     "FiniteClass",
     "Grid",
@@ -35,7 +42,9 @@ __all__ = [
     "LinearFeatures",
     "LinearQuadratic",
     "Polytope",
+    "QLearning",
     "Quadratic",
+    "RandomPolicy",
     "Result",
     "Sigmoid",
     "Solution",

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import warnings
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ocpfast import _check, _core
+from ocpfast.agent import Agent
 from ocpfast.certificates import Certificate
 from ocpfast.hypothesis import Hypothesis
-from ocpfast.randomness import Seed, generator
+from ocpfast.randomness import Seed
+from ocpfast.systems import System
 
 __all__ = ["OCP"]
 
 
-class OCP:
+class OCP(Agent):
     """Optimistic constraint propagation: act on the most optimistic hypothesis left.
 
     Parameters
@@ -56,6 +56,21 @@ class OCP:
         Where states are vectors: how many transitions are stored. The oldest are forgotten first; what they said last
         stays known.
 
+    Notes
+    -----
+    `statistics` counts ``episodes`` and ``periods`` observed; ``constraints`` held; parameters ``determined``;
+    constraints ``rejected`` because they contradict `bounds`; ``contradictions`` that prove incoherence
+    (selection="eluder"); ``transitions`` stored; constraints ``recomputed`` by replay; ``searches`` for something new
+    (ties="directed"). Linear classes also count the linear programs solved (``lps``), their simplex ``pivots``, those
+    solved again from scratch (``cold_lps``) and the questions that needed none (``skipped_lps``), and the vector
+    ``states`` that are remembered; ``determined`` are dimensions there, and ``rejected`` the constraints that conflict
+    now. Finite classes count the hypotheses left (``survivors``) and those of them that differ
+    (``distinct_survivors``); ``determined`` is the length of a sequence of triples, each independent of those before
+    it, on which all that are left agree.
+
+    `begin_episode` forgets the constraints of an unfinished episode, except those that joined at once
+    (update="period").
+
     Examples
     --------
     >>> import ocpfast as ocp
@@ -71,6 +86,8 @@ class OCP:
     >>> total
     1.0
     """
+
+    _called = "an OCP"
 
     def __init__(
         self,
@@ -113,11 +130,8 @@ class OCP:
             raise ValueError(f"replay: expected False with selection='window', got {replay!r}")
         lower, upper = self._prior_bounds()
         self._bounded = bool(np.isfinite(upper).all())
-        self._stochastic = False  # whether `run` has met a system whose steps are
         self._warned = False
-        self._rng = generator(rng)
-        self._capsule = self._rng.bit_generator.capsule
-        self._core = hypothesis._agent_core(
+        core = hypothesis._agent_core(
             _core.AgentOptions(
                 selection=_core.Selection[selection],
                 window=window or 0,
@@ -131,6 +145,7 @@ class OCP:
                 replay_capacity=options["replay_capacity"],
             )
         )
+        super().__init__(hypothesis, core, rng)
 
     def _prior_bounds(self) -> tuple[list[float], list[float]]:
         """Lower and upper bounds, one for all layers or one a layer."""
@@ -179,78 +194,15 @@ class OCP:
         """The number of constraints held, after dropping those that can never matter again."""
         return int(self._core.n_constraints)
 
-    @property
-    def period(self) -> int:
-        """The period of the present episode."""
-        return int(self._core.period)
-
-    def act(self, state: Any, learn: bool = True, period: int | None = None) -> int | NDArray[np.float64]:
-        """Choose an action.
-
-        Parameters
-        ----------
-        state : int or array_like
-            The present state.
-        learn : bool, default True
-            If False, act on what is known (ties go to the lowest action) and record nothing: no `observe` follows.
-        period : int, optional
-            Only with learn=False: the period; by default that of the present episode.
-
-        Returns
-        -------
-        int, or ndarray of shape (n_action,)
-            The action.
-
-        Examples
-        --------
-        >>> import ocpfast as ocp
-        >>> ocp.OCP(ocp.TabulaRasa(3, 2, horizon=4)).act(0)
-        0
-        """
-        if not learn:
-            return cast("int | NDArray[np.float64]", self._core.greedy(state, period))
-        if period is not None:
-            raise ValueError(f"period: expected None with learn=True, got {period!r}; the agent counts periods itself")
-        return cast("int | NDArray[np.float64]", self._core.act(state, self._capsule))
-
-    def observe(self, next_state: Any, reward: float, terminated: bool = False, truncated: bool = False) -> bool:
-        """Take in the outcome of the last action; the order of arguments is Gymnasium's.
-
-        Parameters
-        ----------
-        next_state : int or array_like
-            The state after the action; not looked at if `terminated`.
-        reward : float
-            The reward.
-        terminated : bool
-            No value comes after this transition.
-        truncated : bool
-            The clock stopped a system that would have gone on.
-
-        Returns
-        -------
-        bool
-            True if this closed the episode: it terminated, was truncated, or the class's last period is over.
-
-        Examples
-        --------
-        >>> import ocpfast as ocp
-        >>> agent = ocp.OCP(ocp.TabulaRasa(3, 2, horizon=4))
-        >>> action = agent.act(0)
-        >>> agent.observe(1, 0.5)
-        False
-        >>> action = agent.act(1)
-        >>> agent.observe(2, 1.0, terminated=True)
-        True
-        """
-        reward = _check.number(reward, "reward", "a finite number")
-        ending = _check.flag(terminated, "terminated"), _check.flag(truncated, "truncated")
-        # before anything is learned, so that a warning that is an error leaves nothing half done
+    def _before_observing(self, reward: float) -> None:
         if reward <= 0 and not self._warned and self._hypothesis.homogeneous and not self._bounded:
-            self._warn_unbounded()
-        return bool(self._core.observe(next_state, reward, *ending))
+            self._warn_unbounded(stacklevel=4)
 
-    def _warn_unbounded(self, stacklevel: int = 3) -> None:
+    def _before_running(self, system: System) -> None:
+        if system.reward_range[0] <= 0 and not self._warned and self._hypothesis.homogeneous and not self._bounded:
+            self._warn_unbounded(stacklevel=5)
+
+    def _warn_unbounded(self, stacklevel: int) -> None:
         self._warned = True
         warnings.warn(
             "a time-homogeneous class without bounds values every cycle with something unknown in it at +inf; rewards "
@@ -258,23 +210,6 @@ class OCP:
             "reward_bound=), or the class a horizon",
             stacklevel=stacklevel,
         )
-
-    def begin_episode(self) -> None:
-        """Drop an unfinished episode.
-
-        Its constraints are forgotten, except those that joined at once (update="period"). Visits and stored
-        transitions are facts and stay.
-
-        Examples
-        --------
-        >>> import ocpfast as ocp
-        >>> agent = ocp.OCP(ocp.TabulaRasa(3, 2, horizon=4))
-        >>> action = agent.act(0)
-        >>> agent.begin_episode()
-        >>> agent.period
-        0
-        """
-        self._core.begin_episode()
 
     def upper(self, state: Any, action: Any, period: int = 0) -> float:
         """Upper value: the largest Q_period(state, action) among the hypotheses left.
@@ -356,30 +291,6 @@ class OCP:
         """
         return bool(self._core.determined(state, action, period))
 
-    def statistics(self) -> dict[str, int]:
-        """Counts that tell what the agent did and where time goes.
-
-        Returns
-        -------
-        dict
-            ``episodes`` and ``periods`` observed; ``constraints`` held; parameters ``determined``; constraints
-            ``rejected`` because they contradict `bounds`; ``contradictions`` that prove incoherence
-            (selection="eluder"); ``transitions`` stored; constraints ``recomputed`` by replay; ``searches`` for
-            something new (ties="directed"). Linear classes also count the linear programs solved (``lps``), their
-            simplex ``pivots``, those solved again from scratch (``cold_lps``) and the questions that needed none
-            (``skipped_lps``), and the vector ``states`` that are remembered; ``determined`` are dimensions there, and
-            ``rejected`` the constraints that conflict now. Finite classes count the hypotheses left (``survivors``) and
-            those of them that differ (``distinct_survivors``); ``determined`` is the length of a sequence of triples,
-            each independent of those before it, on which all that are left agree.
-
-        Examples
-        --------
-        >>> import ocpfast as ocp
-        >>> ocp.OCP(ocp.TabulaRasa(3, 2, horizon=4)).statistics()["episodes"]
-        0
-        """
-        return dict(self._core.statistics())
-
     def certificate(self) -> Certificate:
         """What can be promised about the episodes to come, if Q* is in the hypothesis class.
 
@@ -425,45 +336,6 @@ class OCP:
         if not self._core.coherent:
             return "constraints contradict each other, the bounds or the class: Q* is not in it"
         return ""
-
-    def copy(self, rng: Seed = None) -> OCP:
-        """Copy with everything learned so far.
-
-        Parameters
-        ----------
-        rng : None, int, SeedSequence, BitGenerator or Generator
-            The copy's randomness; None copies the generator as it stands.
-
-        Returns
-        -------
-        OCP
-            The copy; the two share nothing that changes.
-
-        Examples
-        --------
-        >>> import ocpfast as ocp
-        >>> agent = ocp.OCP(ocp.TabulaRasa(3, 2, horizon=4))
-        >>> twin = agent.copy()
-        >>> action = twin.act(0)
-        >>> agent.period, twin.begin_episode()
-        (0, None)
-        """
-        twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        twin._core = self._core.copy()
-        twin._rng = copy.deepcopy(self._rng) if rng is None else generator(rng)
-        twin._capsule = twin._rng.bit_generator.capsule
-        twin._options = dict(self._options)
-        return twin
-
-    def __copy__(self) -> OCP:
-        return self.copy()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> OCP:
-        return self.copy()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError("an OCP agent cannot be pickled; copy() copies it within a process")
 
     def __repr__(self) -> str:
         defaults = {

@@ -72,7 +72,7 @@ def measure(experiment: Experiment, seed: int = 0) -> Measured:
     counts, seconds = [], []
     directed = {"replay": True, "ties": "directed"}
     for improvements in ({}, directed if hypothesis.n_actions is not None else {"replay": True}):
-        agent = ocp.OCP(hypothesis, **experiment.options, **improvements)  # type: ignore[arg-type]
+        agent = ocp.OCP(hypothesis, **experiment.options, **improvements)
         started = time.perf_counter()
         result = ocp.run(agent, system, experiment.episodes, rng=seed, progress=False)
         seconds.append(time.perf_counter() - started)

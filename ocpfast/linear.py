@@ -105,6 +105,9 @@ class _Linear(Hypothesis):
                 "is stationary by itself"
             )
         _highs.load()
+        return self._scaled_features()
+
+    def _scaled_features(self) -> _core.Features:
         # theta in units in which the longest feature has length 1 or so: HiGHS's tolerances are absolute
         prior = {
             "prior_a": self._prior_a,

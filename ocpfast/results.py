@@ -10,15 +10,12 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ocpfast import _check
-
-if TYPE_CHECKING:
-    from ocpfast.agents import OCP
 
 __all__ = ["Result", "load_result"]
 
@@ -82,7 +79,7 @@ class Result:
     24.0
     """
 
-    def __init__(self, rewards: ArrayLike, optimal: ArrayLike | None = None, agents: list[OCP] | None = None) -> None:
+    def __init__(self, rewards: ArrayLike, optimal: ArrayLike | None = None, agents: list[Any] | None = None) -> None:
         self._rewards = _finite(rewards, "rewards")
         if self._rewards.ndim != 2:
             raise ValueError(f"rewards: expected shape (simulations, episodes), got {self._rewards.shape}")
@@ -104,7 +101,7 @@ class Result:
         return self._optimal
 
     @property
-    def agents(self) -> list[OCP]:
+    def agents(self) -> list[Any]:
         """The agents at the end of their simulations, if the run was told to keep them."""
         if self._agents is None:
             raise AttributeError("agents: not kept; call run(..., keep_agents=True)")

@@ -12,14 +12,14 @@ import numpy as np
 from tqdm import tqdm
 
 from ocpfast import _check, _core
-from ocpfast.agents import OCP
+from ocpfast.agent import Agent
 from ocpfast.randomness import Seed, Streams
 from ocpfast.results import Result
 from ocpfast.systems import System
 
 __all__ = ["Interrupted", "run"]
 
-AgentSource: TypeAlias = OCP | Sequence[OCP] | Callable[[np.random.Generator], OCP]
+AgentSource: TypeAlias = Agent | Sequence[Agent] | Callable[[np.random.Generator], Agent]
 
 # Small enough that the last chunks keep all workers busy, large enough that a hundred thousand simulations of
 # microseconds are not a hundred thousand calls.
@@ -110,7 +110,7 @@ def run(
     episodes = _check.integer(episodes, "episodes", 1)
     if simulations is not None:
         simulations = _check.integer(simulations, "simulations", 1)
-    if isinstance(agent, Sequence) and not isinstance(agent, OCP):
+    if isinstance(agent, Sequence) and not isinstance(agent, Agent):
         if not agent:
             raise ValueError("agent: expected at least one, got an empty sequence")
         if simulations not in (None, len(agent)):
@@ -156,12 +156,12 @@ def check_system(system: object, caller: str) -> None:
             )
 
 
-def _check_fit(agent: object, system: System) -> OCP:
-    if not isinstance(agent, OCP):
+def _check_fit(agent: object, system: System) -> Agent:
+    if not isinstance(agent, Agent):
         raise TypeError(
-            f"agent: expected an OCP agent (or a sequence of them, or a callable that makes one), got {agent!r}"
+            f"agent: expected an agent such as OCP (or a sequence of them, or a callable that makes one), got {agent!r}"
         )
-    hypothesis = agent.hypothesis
+    hypothesis = agent._domain
     if (hypothesis.n_actions, hypothesis.action_size) != (system.n_actions, system.action_size):
         described = [
             f"{domain.n_actions} actions"
@@ -170,6 +170,8 @@ def _check_fit(agent: object, system: System) -> OCP:
             for domain in (hypothesis, system)
         ]
         raise ValueError(f"agent: its class has {described[0]}, but the system has {described[1]}")
+    if agent._any_state:
+        return agent
     if hypothesis.n_states != system.n_states:
         described = [
             "vectors" if n_states is None else f"{n_states} states"
@@ -182,8 +184,7 @@ def _check_fit(agent: object, system: System) -> OCP:
         )
     if hypothesis.horizon is not None and hypothesis.horizon != system.horizon:
         raise ValueError(f"agent: its class has horizon {hypothesis.horizon}, but the system has {system.horizon}")
-    if hypothesis.homogeneous and not agent._bounded and not agent._warned and system.reward_range[0] <= 0:
-        agent._warn_unbounded(stacklevel=4)
+    agent._before_running(system)
     return agent
 
 
@@ -202,7 +203,7 @@ class _Job:
             self._optimal = np.empty((simulations, episodes))
         except (MemoryError, ValueError):
             raise MemoryError(f"episodes, simulations: no memory for {episodes} x {simulations} rewards") from None
-        self._agents: dict[int, OCP] = {}
+        self._agents: dict[int, Agent] = {}
         self._keep_agents = keep_agents
         self._complete = np.zeros(simulations, dtype=bool)
         self._controls: list[_core.Control] = []
@@ -255,9 +256,9 @@ class _Job:
         return Result(rewards, None if np.isnan(optimal).any() else optimal, agents)
 
 
-def _maker(agent: AgentSource, system: System) -> Callable[[int, Streams], OCP]:
+def _maker(agent: AgentSource, system: System) -> Callable[[int, Streams], Agent]:
     """A function that gives the agent of a simulation, to be copied; all that can be checked is checked here."""
-    if isinstance(agent, OCP):
+    if isinstance(agent, Agent):
         prototype = _check_fit(agent, system)
         return lambda simulation, streams: prototype
     if isinstance(agent, Sequence):
@@ -265,4 +266,6 @@ def _maker(agent: AgentSource, system: System) -> Callable[[int, Streams], OCP]:
         return lambda simulation, streams: agents[simulation]
     if callable(agent):
         return lambda simulation, streams: _check_fit(agent(streams.of_factory(simulation)), system)
-    raise TypeError(f"agent: expected an OCP agent, a sequence of them or a callable that makes one, got {agent!r}")
+    raise TypeError(
+        f"agent: expected an agent such as OCP, a sequence of them or a callable that makes one, got {agent!r}"
+    )

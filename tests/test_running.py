@@ -153,9 +153,9 @@ class TestBadInput:
         "changes, error, message",
         [
             ({"system": "chain"}, TypeError, r"system: expected a System, got 'chain'"),
-            ({"agent": 3}, TypeError, r"agent: expected an OCP agent"),
-            ({"agent": [3]}, TypeError, r"agent: expected an OCP agent"),
-            ({"agent": lambda rng: 3}, TypeError, r"agent: expected an OCP agent"),
+            ({"agent": 3}, TypeError, r"agent: expected an agent such as OCP"),
+            ({"agent": [3]}, TypeError, r"agent: expected an agent such as OCP"),
+            ({"agent": lambda rng: 3}, TypeError, r"agent: expected an agent such as OCP"),
             ({"agent": []}, ValueError, r"agent: expected at least one, got an empty sequence"),
             ({"agent": [AGENT], "simulations": 1.0}, TypeError, r"simulations: expected an integer >= 1, got 1.0"),
             (

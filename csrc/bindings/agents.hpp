@@ -57,6 +57,10 @@ void check_not_waiting(const Agent& agent) {
     }
 }
 
+inline int ending_of(bool terminated, bool truncated) {
+    return terminated ? OCP_TERMINATED : truncated ? OCP_TRUNCATED : OCP_CONTINUES;
+}
+
 template <class Agent>
 void check_observation(const Agent& agent, double reward, int ending) {
     if (!agent.waiting()) throw std::runtime_error("observe: there is no action to observe; call act() first");
@@ -82,7 +86,7 @@ std::int64_t greedy(Agent& agent, py::handle state, py::handle period) {
 
 template <class Agent>
 bool observe(Agent& agent, py::handle next_state, double reward, bool terminated, bool truncated) {
-    const int ending = terminated ? OCP_TERMINATED : truncated ? OCP_TRUNCATED : OCP_CONTINUES;
+    const int ending = ending_of(terminated, truncated);
     check_observation(agent, reward, ending);
     // after a terminal transition the next state has no value: whatever it is, it is not looked at
     const std::int64_t next_layer = agent.known().partition().layer(agent.period() + 1);

@@ -26,6 +26,7 @@ void bind_linear_agents(py::module_& m);
 void bind_finite(py::module_& m);
 void bind_sparse_agents(py::module_& m);
 void bind_quadratic(py::module_& m);
+void bind_baselines(py::module_& m);
 void bind_running(py::module_& m);
 void bind_solving(py::module_& m);
 

@@ -39,6 +39,7 @@ PYBIND11_MODULE(_core, m) {
     bind_finite(m);
     bind_sparse_agents(m);
     bind_quadratic(m);
+    bind_baselines(m);
     bind_running(m);
     bind_solving(m);
 }

@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "ocpfast/compensated_sum.hpp"
 #include "ocpfast/system.h"
 
 namespace ocp {
@@ -42,21 +43,6 @@ public:
 private:
     const ocp_system& system_;
     void* instance_;
-};
-
-// 36,000 additions of 0.1 drift by 1e-9; with the compensation an hour is an hour.
-class CompensatedSum {
-public:
-    void add(double term) {
-        const double sum = sum_ + term;
-        const double added = sum - sum_;
-        lost_ += (sum_ - (sum - added)) + (term - added);
-        sum_ = sum;
-    }
-    double value() const { return sum_ + lost_; }
-
-private:
-    double sum_ = 0, lost_ = 0;
 };
 
 // Where an action is, whatever an agent's act returned: an index, or the numbers of a vector.
