@@ -183,6 +183,11 @@ class LinearFeatures(_Linear):
     selection="eluder" holds at most `eluder_dimension` of them and solves no linear program (with ``bounds`` that have
     a finite upper end: none as long as a state has at most two undetermined actions).
 
+    What is learned of a period is fitted exactly to what is known of the next, so rounding grows with the horizon, by a
+    factor of about the condition of the fitted features in each period. Ten Gaussian features start to contradict
+    themselves after about ten periods; ``statistics()`` then counts constraints that are rejected or contradict others,
+    and `OCP.certificate` is not valid. Features that tell values apart exactly (indicators, Q* itself) do not suffer.
+
     Linear programs are solved by HiGHS, which a thread cannot enter twice: an agent must not be used from within a
     callback of a highspy model that the same thread is solving. Other highspy models, in any thread and with any
     number of threads, are not disturbed. The environment variable ``OCPFAST_HIGHS=python`` solves through highspy's
