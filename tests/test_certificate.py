@@ -50,7 +50,19 @@ def finite(rng, q):
     return ocp.FiniteClass(draw.permutation(tables))
 
 
-CLASSES = [tabula_rasa, aggregation, linear, polytope, finite]
+def sparse(rng, q):
+    """Q* is one of the features."""
+    return ocp.SparseLinear(features(rng, q), rng.randint(1, 2))
+
+
+def sigmoid(rng, q):
+    """Q* is in [0, 1], and its logits are one of the features."""
+    phi = features(rng, q)
+    phi[..., -1] = ocp.Sigmoid(np.ones((1, 1, 1)), horizon=1).logits(q)
+    return ocp.Sigmoid(phi, shared=rng.random() < 0.3)
+
+
+CLASSES = [tabula_rasa, aggregation, linear, polytope, finite, sparse, sigmoid]
 
 
 class Case:
@@ -62,11 +74,16 @@ class Case:
         self.next_state, self.reward = random_table(
             rng, self.n_states, rng.randint(1, 3), self.horizon, rng.random() < 0.5, True, 0.1, float
         )
+        if make_class is sigmoid:  # grades, at the end of an episode alone
+            ends = np.array(self.next_state) < 0
+            ends[-1] = True
+            grades = np.random.default_rng(seed).choice([0.0, 0.25, 0.5, 0.9, 1.0], ends.shape)
+            self.reward = np.where(ends, grades, 0.0).tolist()
         q = np.array(optimal_q(self.next_state, self.reward, self.horizon))
         self.value = q[0].max(axis=1)
         hypothesis = make_class(rng, q)
         choices = {
-            "selection": ["all", "eluder"],
+            "selection": ["eluder"] if make_class is sparse else ["all", "eluder"],
             "ties": ["first", "random", "least_visited", "directed"],
             "replay": [False, True],
             "update": ["episode", "period"],
@@ -105,6 +122,43 @@ def test_the_certificate_never_lies(make_class):
     assert proofs > SYSTEMS * EPISODES / 4, proofs
     assert met > SYSTEMS / 20, met
     assert finished > SYSTEMS / 20, finished
+
+
+def test_the_certificate_never_lies_of_continuous_actions():
+    """300 random linear-quadratic systems."""
+    proofs = finished = 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        n, m, horizon = rng.integers(1, 4), rng.integers(1, 3), int(rng.integers(1, 5))
+        a = rng.standard_normal((n, n))
+        a /= np.abs(np.linalg.eigvals(a)).max()
+        system = ocp.LinearQuadratic(
+            a, rng.standard_normal((n, m)), np.eye(n), np.eye(m), horizon, initial_state=rng.standard_normal((7, n))
+        )
+        hypothesis = ocp.Quadratic(n, m, horizon)
+        agent = ocp.OCP(
+            hypothesis, selection="eluder", replay=bool(seed % 2), update=["episode", "period"][seed // 2 % 2]
+        )
+        promised, suboptimal = [], []
+        for episode in range(hypothesis.eluder_dimension() + 5):
+            certificate = agent.certificate()
+            assert certificate.valid, (seed, certificate)
+            promised.append(certificate.remaining)
+            state, total = system.reset(episode=episode), 0.0
+            value = system.optimal_value(state)
+            for period in range(horizon):
+                state, reward, _ = system.step(state, agent.act(state), period)
+                agent.observe(state, reward)
+                total += reward
+            suboptimal.append(total < value - 1e-6 * max(1.0, abs(value)))
+            proved = agent.certificate().last_episode_optimal
+            assert not (proved and suboptimal[-1]), seed
+            proofs += proved
+        to_come = np.cumsum(suboptimal[::-1])[::-1]
+        assert (to_come <= promised).all(), (seed, agent)
+        finished += agent.certificate().remaining == 0
+    assert proofs > 300
+    assert finished > 200
 
 
 def run_chain(hypothesis, episodes=30, **options):
