@@ -356,3 +356,39 @@ def test_indicator_features_are_aggregation(homogeneous, update, replay):
                 assert cells.observe(x, r, **ending) == linear.observe(x, r, **ending)
             for t, y, b in np.ndindex(periods or 1, n_states, n_actions):
                 assert linear.upper(y, b, t) == pytest.approx(cells.upper(y, b, t), abs=1e-7), f"seed {seed}"
+
+
+def table_with(q, rng):
+    """A system of random transitions with this Q*."""
+    following = rng.integers(0, q.shape[1], q.shape)
+    reward = q.copy()
+    for t in range(len(q) - 1):
+        reward[t] -= q[t + 1].max(axis=1)[following[t]]
+    return ocp.TableSystem(following, reward, initial_state=np.arange(q.shape[1]))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_programs_find_equal_contradicts_nothing(seed):
+    """As equalities such values were wrong by 1e-10, and ten of them rejected what is true."""
+    rng = np.random.default_rng(seed)
+    phi, theta = rng.standard_normal((20, 30, 4, 10)), rng.uniform(-1, 1, 10)
+    box = np.vstack([np.eye(10), -np.eye(10)])
+    agent = ocp.OCP(ocp.Polytope(phi, box, np.ones(20)), replay=True, ties="directed")
+    result = ocp.run(agent, table_with(phi @ theta, rng), 60, progress=False, keep_agents=True)
+    statistics = result.agents[0].statistics()
+    assert statistics["rejected"] == 0
+    assert statistics["determined"] == 10
+    assert result.agents[0].certificate().valid
+
+
+def test_rows_that_miss_each_other_by_rounding_are_no_failure():
+    """Twenty periods of ten Gaussian features and logits of 20: HiGHS found the rows of a program infeasible."""
+    rng = np.random.default_rng(0)
+    reward = np.zeros((20, 30, 3))
+    reward[-1] = rng.uniform(-0.1, 1.1, (30, 3)).clip(0, 1)
+    system = ocp.TableSystem(rng.integers(0, 30, reward.shape), reward, initial_state=np.arange(30))
+    phi = rng.standard_normal((*reward.shape, 10))
+    phi[..., 0] = ocp.Sigmoid(np.ones((1, 1, 1)), horizon=1).logits(ocp.solve(system).q)
+    phi[..., 1] = 1.0
+    result = ocp.run(ocp.OCP(ocp.Sigmoid(phi)), system, 100, progress=False)
+    assert result.suboptimal(1e-6)[0] <= 19
