@@ -370,8 +370,8 @@ private:
     // What projections and linear programs return is rounded, so that values that are equal in theory are equal here:
     // the order of Algorithm 1 goes by equal U. Equalities alone need no order, and where features are nearly dependent
     // every bit of them counts. L above U, or just below it, is an equality where U is what equalities tell. Where it
-    // is what programs found it is wrong by 1e-10 or so, which ten such equalities made 1e-8 and a contradiction: there
-    // it is an interval that is a little wider.
+    // is what programs found, and not the same to the last of 40 bits, it is wrong by 1e-10 or so, which ten such
+    // equalities made 1e-8 and a contradiction: there it is an interval that is a little wider.
     void tidy(double& lower, double& upper, bool determined) const {
         if (selection_ != Selection::eluder) {
             lower = to_40_bits(lower);
@@ -380,7 +380,7 @@ private:
         if (lower < -largest_value) lower = -infinity;
         if (upper > largest_value) upper = infinity;
         if (upper == infinity) return;
-        if (lower < upper && !close(lower, upper)) return;
+        if (lower == upper || (lower < upper && !close(lower, upper))) return;
         lower = determined || selection_ == Selection::eluder
                     ? upper
                     : std::min(lower, upper) - tolerances_.equality * std::max(1.0, std::abs(upper));
