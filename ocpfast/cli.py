@@ -72,6 +72,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reproduce.add_argument("--resume", action="store_true", help="go on with what is in the folder")
     reproduce.add_argument("--quiet", action="store_true", help="print nothing")
     reproduce.set_defaults(run=_reproduce)
+    sweep = commands.add_parser("run", help="run every agent on every class on every system of a TOML file")
+    sweep.add_argument("config", help="the file; help(ocpfast.experiments.config.load) says what is in it")
+    sweep.add_argument("--out", default="results", help="the folder for it all (default: results)")
+    sweep.add_argument("--workers", type=int, help="threads (default: one for each core)")
+    sweep.add_argument("--resume", action="store_true", help="go on with what is in the folder")
+    sweep.add_argument("--quiet", action="store_true", help="print nothing")
+    sweep.set_defaults(run=_run)
     info = commands.add_parser(
         "info", help="versions, cores and where HiGHS comes from: what a report of a fault needs"
     )
@@ -101,6 +108,22 @@ def _reproduce(options: argparse.Namespace) -> None:
     if not options.quiet:
         print(report.read_text())
         print(f"report: {report}")
+
+
+def _run(options: argparse.Namespace) -> None:
+    from ocpfast.experiments.config import load
+    from ocpfast.experiments.jobs import Folder, run_jobs
+    from ocpfast.experiments.report import write_tables
+
+    sweep = load(options.config)
+    folder = Folder(options.out, {"configuration": Path(options.config).read_text()}, options.resume)
+    run_jobs(sweep.jobs, folder, sweep.seed, options.workers, not options.quiet)
+    results = {job.name: folder.result(job) for job in sweep.jobs}
+    tables = write_tables(results, folder.path)
+    if not options.quiet:
+        for name, result in results.items():
+            print(f"{name}: mean reward of an episode {result.rewards.mean():.6g}")
+        print("tables:", *tables)
 
 
 def _info(options: argparse.Namespace) -> None:
