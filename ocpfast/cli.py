@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import ocpfast as ocp
 
@@ -58,6 +59,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     guarantees.add_argument("--seed", type=int, default=0)
     guarantees.set_defaults(run=_guarantees)
+    reproduce = commands.add_parser(
+        "reproduce", help="run the paper's experiments and leave figures, tables, raw data and a report"
+    )
+    reproduce.add_argument("which", choices=["chain", "pendulum", "all"], nargs="?", default="all")
+    size = reproduce.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_true", help="a few simulations of each: about two minutes (default)")
+    size.add_argument("--full", action="store_true", help="100 simulations of each, as in the paper")
+    reproduce.add_argument("--out", default="reproduction", help="the folder for it all (default: reproduction)")
+    reproduce.add_argument("--workers", type=int, help="threads (default: one for each core)")
+    reproduce.add_argument("--seed", type=int, default=0)
+    reproduce.add_argument("--resume", action="store_true", help="go on with what is in the folder")
+    reproduce.add_argument("--quiet", action="store_true", help="print nothing")
+    reproduce.set_defaults(run=_reproduce)
+    sweep = commands.add_parser("run", help="run every agent on every class on every system of a TOML file")
+    sweep.add_argument("config", help="the file; help(ocpfast.experiments.config.load) says what is in it")
+    sweep.add_argument("--out", default="results", help="the folder for it all (default: results)")
+    sweep.add_argument("--workers", type=int, help="threads (default: one for each core)")
+    sweep.add_argument("--resume", action="store_true", help="go on with what is in the folder")
+    sweep.add_argument("--quiet", action="store_true", help="print nothing")
+    sweep.set_defaults(run=_run)
+    info = commands.add_parser(
+        "info", help="versions, cores and where HiGHS comes from: what a report of a fault needs"
+    )
+    info.set_defaults(run=_info)
     options = parser.parse_args(arguments)
     try:
         options.run(options)
@@ -66,6 +91,49 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         parser.exit(130, "ocpfast: interrupted\n")
     return 0
+
+
+def _reproduce(options: argparse.Namespace) -> None:
+    from ocpfast.experiments.reproduce import reproduce
+
+    report = reproduce(
+        options.which,
+        not options.full,
+        Path(options.out),
+        options.workers,
+        options.seed,
+        options.resume,
+        options.quiet,
+    )
+    if not options.quiet:
+        print(report.read_text())
+        print(f"report: {report}")
+
+
+def _run(options: argparse.Namespace) -> None:
+    from ocpfast.experiments.config import load
+    from ocpfast.experiments.jobs import Folder, run_jobs
+    from ocpfast.experiments.report import write_tables
+
+    sweep = load(options.config)
+    folder = Folder(options.out, {"configuration": Path(options.config).read_text()}, options.resume)
+    run_jobs(sweep.jobs, folder, sweep.seed, options.workers, not options.quiet)
+    results = {job.name: folder.result(job) for job in sweep.jobs}
+    tables = write_tables(results, folder.path)
+    if not options.quiet:
+        for name, result in results.items():
+            print(f"{name}: mean reward of an episode {result.rewards.mean():.6g}")
+        print("tables:", *tables)
+
+
+def _info(options: argparse.Namespace) -> None:
+    from ocpfast import _core, _highs
+    from ocpfast.experiments.jobs import versions
+    from ocpfast.running import available_cores
+
+    _highs.load()
+    for name, value in {**versions(), "cores": available_cores(), "HiGHS": _core.highs_in_use()}.items():
+        print(f"{name:8} {value}")
 
 
 def _guarantees(options: argparse.Namespace) -> None:

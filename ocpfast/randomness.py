@@ -62,10 +62,11 @@ def generator(rng: Seed, name: str = "rng") -> np.random.Generator:
 
 
 class Streams:
-    """The streams of a run's simulations, each made when it is asked for."""
+    """The streams of a run's simulations, each made when it is asked for; `first` is the number of simulation 0."""
 
-    def __init__(self, rng: Seed) -> None:
+    def __init__(self, rng: Seed, first: int = 0) -> None:
         [self._root] = _seed_sequence(rng).spawn(1)
+        self._first = first
 
     def sequence(self, *key: int) -> np.random.SeedSequence:
         """A descendant of the run's seed, by its place in the family."""
@@ -74,11 +75,12 @@ class Streams:
 
     def of(self, simulation: int) -> tuple[np.random.Generator, np.random.Generator]:
         """System's and agent's stream of a simulation."""
-        return generator(self.sequence(simulation, 0)), generator(self.sequence(simulation, 1))
+        number = self._first + simulation
+        return generator(self.sequence(number, 0)), generator(self.sequence(number, 1))
 
     def of_factory(self, simulation: int) -> np.random.Generator:
         """For what makes the agent of a simulation: a stream of its own, so that ties do not depend on its draws."""
-        return generator(self.sequence(simulation, 2))
+        return generator(self.sequence(self._first + simulation, 2))
 
 
 def simulation_streams(rng: Seed, simulations: int) -> list[tuple[np.random.Generator, np.random.Generator]]:

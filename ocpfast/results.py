@@ -27,7 +27,7 @@ _DAMAGE = (
 )  # fmt: skip
 
 
-def _write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None]) -> None:
+def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], object]) -> None:
     """Write beside the target and rename, so that the target is never half a file."""
     target = Path(path)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
@@ -190,7 +190,7 @@ class Result:
         arrays: dict[str, Any] = {"format": np.array(_FORMAT), "rewards": self._rewards}
         if self._optimal is not None:
             arrays["optimal"] = self._optimal
-        _write_atomically(path, lambda file: np.savez_compressed(file, **arrays))
+        write_atomically(path, lambda file: np.savez_compressed(file, **arrays))
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write one row for each episode of each simulation.
@@ -224,7 +224,7 @@ class Result:
             text.flush()
             text.detach()
 
-        _write_atomically(path, write)
+        write_atomically(path, write)
 
     def plot(self, path: str | os.PathLike[str] | None = None, label: str | None = None, axes: Any = None) -> Any:
         """Plot cumulative reward against the episode: the mean over simulations and twice its standard error.
@@ -271,7 +271,7 @@ class Result:
             axes.legend()
         if path is not None:
             kind = Path(path).suffix.lstrip(".") or "png"
-            _write_atomically(path, lambda file: axes.figure.savefig(file, format=kind, dpi=150))
+            write_atomically(path, lambda file: axes.figure.savefig(file, format=kind, dpi=150))
         return axes
 
     def __repr__(self) -> str:

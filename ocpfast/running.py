@@ -47,7 +47,7 @@ class Interrupted(KeyboardInterrupt):
         return Interrupted, (self.result, self.simulations)
 
 
-class _Bar(tqdm):  # type: ignore[type-arg]
+class Bar(tqdm):  # type: ignore[type-arg]
     """A progress bar that starts no thread of its own."""
 
     monitor_interval = 0
@@ -61,8 +61,9 @@ def run(
     rng: Seed = None,
     *,
     workers: int | None = None,
-    progress: bool = True,
+    progress: bool | Callable[[int], object] = True,
     keep_agents: bool = False,
+    first_simulation: int = 0,
 ) -> Result:
     """Run simulations of an agent in a system.
 
@@ -83,10 +84,13 @@ def run(
         not depend on `workers`.
     workers : int, optional
         The number of threads; by default one for each core.
-    progress : bool, default True
-        Show a progress bar.
+    progress : bool or callable, default True
+        Show a progress bar; or call this with the number of episodes that are done, about ten times a second.
     keep_agents : bool, default False
         Keep each simulation's agent as it was at the end, in `Result.agents`.
+    first_simulation : int, default 0
+        The number of the first simulation. A large run may be done in parts, in other places or at other times: with
+        the same integer as `rng`, a part that starts with simulation 50 gives what the whole gives from there on.
 
     Returns
     -------
@@ -117,19 +121,23 @@ def run(
             raise ValueError(f"simulations: expected {len(agent)}, one for each agent, got {simulations}")
         simulations = len(agent)
     n = simulations or 1
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    n_workers = min(n, cores if workers is None else _check.integer(workers, "workers", 1))
+    n_workers = min(n, available_cores() if workers is None else _check.integer(workers, "workers", 1))
 
-    job = _Job(agent, system, episodes, n, rng, keep_agents)
+    first_number = _check.integer(first_simulation, "first_simulation", 0, 2**32 - n)
+    report = progress if callable(progress) else None
+    show = report is None and _check.flag(progress, "progress")
+    job = _Job(agent, system, episodes, n, rng, keep_agents, first_number)
     chunk = max(1, n // (n_workers * _CHUNKS_PER_WORKER))
     pool = ThreadPoolExecutor(n_workers, thread_name_prefix="ocpfast")
     pending: set[Future[None]] = set()
     try:
         pending = {pool.submit(job.simulate, first, min(first + chunk, n)) for first in range(0, n, chunk)}
-        with _Bar(total=n * episodes, unit="episode", unit_scale=True, disable=not progress) as bar:
+        with Bar(total=n * episodes, unit="episode", unit_scale=True, disable=not show) as bar:
             while pending:
                 done, pending = wait(pending, _REFRESH_SECONDS, FIRST_EXCEPTION)
                 bar.update(job.episodes_done() - bar.n)
+                if report is not None:
+                    report(job.episodes_done())
                 for future in done:
                     future.result()
     except KeyboardInterrupt:
@@ -142,6 +150,11 @@ def run(
     finally:
         pool.shutdown(cancel_futures=True)
     return job.result()
+
+
+def available_cores() -> int:
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_system(system: object, caller: str) -> None:
@@ -192,12 +205,20 @@ class _Job:
     """The simulations of one run, and what is known of them so far."""
 
     def __init__(
-        self, agent: AgentSource, system: System, episodes: int, simulations: int, rng: Seed, keep_agents: bool
+        self,
+        agent: AgentSource,
+        system: System,
+        episodes: int,
+        simulations: int,
+        rng: Seed,
+        keep_agents: bool,
+        first_simulation: int,
     ) -> None:
         self._system = system  # kept alive: the capsule points into it
         self._capsule = system.capsule
         self._make_agent = _maker(agent, system)
-        self._streams = Streams(rng)
+        self._first = first_simulation
+        self._streams = Streams(rng, first_simulation)
         try:
             self._rewards = np.empty((simulations, episodes))
             self._optimal = np.empty((simulations, episodes))
@@ -225,7 +246,7 @@ class _Job:
                 agent_bitgen=agent._capsule,
                 rewards=self._rewards[i],
                 optimal=self._optimal[i],
-                simulation=i,
+                simulation=self._first + i,
                 control=control,
             )
             agent._stochastic |= not self._system.deterministic_steps

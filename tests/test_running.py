@@ -295,3 +295,24 @@ def test_a_million_short_episodes_do_not_grow_the_process(options):
         after_a_while = after_a_while or resident_kilobytes()
     assert agent.statistics()["episodes"] == 10 * episodes
     assert resident_kilobytes() - after_a_while < 2000
+
+
+def test_a_run_in_parts_is_the_whole_run():
+    system = ocp.InvertedPendulum(2.5)
+    agent = ocp.OCP(ocp.StateAggregation(system.partition(), n_actions=3), ties="random")
+    whole = ocp.run(agent, system, 20, 6, rng=4, progress=False).rewards
+    parts = [
+        ocp.run(agent, system, 20, size, rng=4, progress=False, first_simulation=first).rewards
+        for first, size in ((0, 1), (1, 3), (4, 2))
+    ]
+    assert (np.concatenate(parts) == whole).all()
+    with pytest.raises(ValueError, match="first_simulation: expected an integer in 0"):
+        ocp.run(agent, system, 2, rng=4, progress=False, first_simulation=-1)
+
+
+def test_progress_may_be_told_to_a_function():
+    told = []
+    ocp.run(ocp.OCP(ocp.TabulaRasa(9, 2, 9)), ocp.Chain(9), 50, 4, progress=told.append)
+    assert told[-1] == 200 and told == sorted(told)
+    with pytest.raises(TypeError, match="progress: expected True or False"):
+        ocp.run(ocp.OCP(ocp.TabulaRasa(9, 2, 9)), ocp.Chain(9), 50, progress=1)
