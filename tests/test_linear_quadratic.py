@@ -454,5 +454,7 @@ def test_bad_periods(period):
 
 def test_run_refuses_an_agent_of_indices_where_actions_are_vectors():
     agent = ocp.OCP(ocp.StateAggregation(ocp.Grid([[0.0], [0.0]]), n_actions=2, horizon=20))
-    with pytest.raises(ValueError, match=r"^agent: its class has 2 actions, but the system has None$"):
+    with pytest.raises(
+        ValueError, match=r"^agent: its class has 2 actions, but the system has vectors of 1 as actions$"
+    ):
         ocp.run(agent, mass(), episodes=1, progress=False)
