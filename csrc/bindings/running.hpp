@@ -3,43 +3,56 @@
 
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "bindings.hpp"
 #include "ocpfast/run.hpp"
+#include "ocpfast/run_lanes.hpp"
 
 // The system in a capsule; ValueError where the caller, whom the error names, cannot call it.
 const ocp_system& system_of(const py::capsule& capsule, const char* caller = "run()");
 
 std::string describe(const ocp::Outcome& outcome, std::int64_t simulation);
 
-// Runs one simulation and writes the rewards and the optimal values of its episodes. Returns whether it is complete:
-// it is, unless control.stop was set.
+// Runs simulations, side by side where the system can step many, and writes the rewards and the optimal values of their
+// episodes. Returns which are complete: all, unless control.stop was set. `first` is the number of the first.
 template <class Agent>
-bool simulate(Agent& agent, const py::capsule& system_capsule, const py::capsule& system_bitgen,
-              const py::capsule& agent_bitgen, py::array_t<double>& rewards, py::array_t<double>& optimal,
-              std::int64_t simulation, ocp::Control& control) {
+std::vector<bool> simulate(const std::vector<Agent*>& agents, const py::capsule& system_capsule,
+                           const std::vector<py::capsule>& system_bitgens,
+                           const std::vector<py::capsule>& agent_bitgens, py::array_t<double>& rewards,
+                           py::array_t<double>& optimal, std::int64_t first, ocp::Control& control) {
     const ocp_system& system = system_of(system_capsule);
-    ocp_bitgen* for_system = bitgen_of(system_bitgen);
-    ocp_bitgen* for_agent = bitgen_of(agent_bitgen);
-    double* const reward_of = rewards.mutable_data();
-    double* const optimal_of = optimal.mutable_data();
-    const std::int64_t episodes = rewards.shape(0);
-
-    ocp::Outcome outcome;
+    std::vector<ocp::Simulation<Agent>> simulations;
+    for (std::size_t i = 0; i < agents.size(); ++i) {
+        const auto row = static_cast<py::ssize_t>(i);
+        agents[i]->begin_episode();
+        simulations.emplace_back(*agents[i], rewards.shape(1), bitgen_of(system_bitgens[i]),
+                                 bitgen_of(agent_bitgens[i]), rewards.mutable_data(row, 0),
+                                 optimal.mutable_data(row, 0));
+    }
     {
         py::gil_scoped_release release;
-        agent.begin_episode();
-        outcome = ocp::simulate(agent, system, episodes, for_system, for_agent, reward_of, optimal_of, control);
+        if (ocp::steps_many(system) && simulations.size() > 1) {
+            ocp::Lockstep<Agent>(simulations, system, control).run();
+        } else {
+            for (ocp::Simulation<Agent>& simulation : simulations) ocp::simulate(simulation, system, control);
+        }
     }
-    if (outcome.kind != ocp::Outcome::Kind::done && outcome.kind != ocp::Outcome::Kind::stopped) {
-        throw std::runtime_error(describe(outcome, simulation));
+    std::vector<bool> complete;
+    for (const ocp::Simulation<Agent>& simulation : simulations) {
+        const ocp::Outcome::Kind kind = simulation.outcome().kind;
+        if (kind != ocp::Outcome::Kind::done && kind != ocp::Outcome::Kind::stopped) {
+            throw std::runtime_error(
+                describe(simulation.outcome(), first + static_cast<std::int64_t>(complete.size())));
+        }
+        complete.push_back(kind == ocp::Outcome::Kind::done);
     }
-    return outcome.kind == ocp::Outcome::Kind::done;
+    return complete;
 }
 
 template <class Agent>
 void bind_simulate(py::module_& m) {
-    m.def("simulate", &simulate<Agent>, py::arg("agent"), py::arg("system"), py::arg("system_bitgen"),
-          py::arg("agent_bitgen"), py::arg("rewards").noconvert(), py::arg("optimal").noconvert(),
-          py::arg("simulation"), py::arg("control"));
+    m.def("simulate", &simulate<Agent>, py::arg("agents"), py::arg("system"), py::arg("system_bitgens"),
+          py::arg("agent_bitgens"), py::arg("rewards").noconvert(), py::arg("optimal").noconvert(), py::arg("first"),
+          py::arg("control"));
 }

@@ -15,10 +15,7 @@ __all__ = ["InvertedPendulum"]
 
 
 cdef extern from "ocpfast/sincos.hpp" namespace "ocp" nogil:
-    cppclass SineCosine:
-        double sine
-        double cosine
-    SineCosine sincos(double angle)
+    void sincos(const double& angle, double& sine, double& cosine)
 
 cdef extern from "ocpfast/system/pendulum.hpp" namespace "ocp":
     cppclass CppPendulum "ocp::InvertedPendulum":
@@ -34,13 +31,10 @@ def _sincos(angles):
     cosines = np.empty(x.shape[0])
     cdef double[::1] s = sines
     cdef double[::1] c = cosines
-    cdef SineCosine both
     cdef Py_ssize_t i
     with nogil:
         for i in range(x.shape[0]):
-            both = sincos(x[i])
-            s[i] = both.sine
-            c[i] = both.cosine
+            sincos(x[i], s[i], c[i])
     return sines, cosines
 
 

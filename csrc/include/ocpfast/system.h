@@ -83,7 +83,8 @@ typedef struct ocp_system {
                 int* ending);
 
     /* One step of `lanes` independent simulations, in structure-of-arrays layout: component i of lane k is
-     * state[i * lanes + k]; each lane has its own period and bit generator. NULL: the caller loops. */
+     * states[i * lanes + k]; each lane has its own period and bit generator. In a lane that fails the ending
+     * is -error, and the function returns the error of one of these lanes. NULL: the caller loops. */
     int (*step_many)(void* const* instances, int64_t lanes, const int64_t* periods, void* states, const void* actions,
                      ocp_bitgen* const* bitgens, double* rewards, int* endings);
 

@@ -17,6 +17,8 @@
 #include "ocpfast/agent/replay.hpp"
 #include "ocpfast/agent/transitions.hpp"
 #include "ocpfast/constraint.hpp"
+#include "ocpfast/hypothesis/grid.hpp"
+#include "ocpfast/lanes.hpp"
 #include "ocpfast/system.h"
 
 namespace ocp {
@@ -45,6 +47,12 @@ struct IsLinked : std::false_type {};
 template <class Class>
 struct IsLinked<Class, std::void_t<typename Class::Link>> : std::true_type {};
 
+// Classes that can tell at a glance that an observation changes nothing; see Cells::quick.
+template <class Class, class = void>
+struct LooksUpQuickly : std::false_type {};
+template <class Class>
+struct LooksUpQuickly<Class, std::void_t<decltype(&Class::quick)>> : std::true_type {};
+
 template <class Class>
 class Ocp {
 public:
@@ -58,6 +66,7 @@ public:
         replays_ = options_.replay != ReplayMode::off;
         stationary_ = options_.replay == ReplayMode::stationary;
         revisits_ = options_.immediate && !replays_ && known_.coupled();
+        if constexpr (LooksUpQuickly<Class>::value) passes_ = known_.quick() && !options_.immediate;
         stores_transitions_ = replays_ || options_.ties == Ties::directed;
         if (options_.ties == Ties::least_visited) {
             visits_.assign(static_cast<std::size_t>(partition.n_cells()), 0);
@@ -87,9 +96,9 @@ public:
         return known_.partition().locate(state);
     }
 
-    std::int64_t act(std::int64_t point, ocp_bitgen* bitgen) {
+    OCP_ALWAYS_INLINE std::int64_t act(std::int64_t point, ocp_bitgen* bitgen) {
         look_at(point);
-        action_ = choose(bitgen);
+        action_ = options_.ties == Ties::first ? best_.action : choose(bitgen);
         if (horizon_ != 0) all_determined_ &= known_.determined(known_.index(layer(period_), point_, action_));
         if (options_.ties == Ties::least_visited || options_.ties == Ties::directed) visit();
         waiting_ = true;
@@ -113,27 +122,20 @@ public:
 
     // Returns true if this closed the episode. next_point is not looked at after a terminal transition.
     bool observe(std::int64_t next_point, double reward, int ending) {
-        const bool last = this->last();
-        const bool terminal = ending == OCP_TERMINATED || last;
-        if constexpr (IsLinked<Class>::value) reward = terminal ? known_.link().value(reward) : 0.0;
-        if (stores_transitions_) {
-            // a stationary transition can be replayed before the last period, where it does lead somewhere
-            const bool nowhere = ending == OCP_TERMINATED || (last && !stationary_);
-            reward = store(nowhere ? Transitions::terminal : next_point, reward);
-        }
-
-        const std::int64_t index = known_.index(layer(period_), point_, action_);
-        known_at_ = terminal ? nowhere_ : next_point;
-        learn(index, terminal ? Estimate{reward, reward, true} : leading_to(period_ + 1, next_point, reward));
-        if (revisits_) visited_.push_back({index, terminal ? nowhere_ : next_point, reward});
-
-        waiting_ = false;
-        ++period_;
-        ++n_periods_;
-        const bool ended = terminal || ending == OCP_TRUNCATED;
-        if (ended) end_episode(terminal);
-        return ended;
+        if (ending == OCP_CONTINUES && pass(next_point, reward)) return false;
+        return take_in(next_point, reward, ending);
     }
+
+    // Observes and acts in one go, where the system goes on and the step says nothing new; else false, and nothing has
+    // happened.
+    OCP_ALWAYS_INLINE bool proceed(std::int64_t next_point, double reward, ocp_bitgen* bitgen, std::int64_t& action) {
+        if (!pass(next_point, reward)) return false;
+        action = act(next_point, bitgen);
+        return true;
+    }
+
+    // What locates all states, where something does that can do so for many at a time.
+    const Grid* grid() const { return known_.partition().grid(); }
 
     // Drops an unfinished episode: its constraints that have not joined yet are forgotten.
     void begin_episode() {
@@ -159,6 +161,51 @@ public:
 
 private:
     static constexpr std::int64_t nowhere_ = -1;
+
+    // Once learning is over nearly every step says nothing new, and this is all that is to be done about it.
+    OCP_ALWAYS_INLINE bool pass(std::int64_t next_point, double reward) {
+        if constexpr (LooksUpQuickly<Class>::value) {
+            if (!passes_) return false;
+            if (stores_transitions_) {
+                const Transitions::Edge* const edge = transitions_.last_taken(0, point_, action_);
+                if (edge == nullptr || edge->next != next_point || reward < edge->reward) return false;
+                if (replays_ && !replay_.settled()) return false;
+                if (replays_) reward = edge->reward;
+            }
+            const auto next = known_.look_up(next_point);
+            if (!known_.redundant(point_, action_, reward + options_.discount * next.upper)) return false;
+            best_ = next;
+            known_at_ = next_point;
+            waiting_ = false;
+            ++period_;
+            ++n_periods_;
+            return true;
+        }
+        return false;
+    }
+
+    bool take_in(std::int64_t next_point, double reward, int ending) {
+        const bool last = this->last();
+        const bool terminal = ending == OCP_TERMINATED || last;
+        if constexpr (IsLinked<Class>::value) reward = terminal ? known_.link().value(reward) : 0.0;
+        if (stores_transitions_) {
+            // a stationary transition can be replayed before the last period, where it does lead somewhere
+            const bool nowhere = ending == OCP_TERMINATED || (last && !stationary_);
+            reward = store(nowhere ? Transitions::terminal : next_point, reward);
+        }
+
+        const std::int64_t index = known_.index(layer(period_), point_, action_);
+        known_at_ = terminal ? nowhere_ : next_point;
+        learn(index, terminal ? Estimate{reward, reward, true} : leading_to(period_ + 1, next_point, reward));
+        if (revisits_) visited_.push_back({index, terminal ? nowhere_ : next_point, reward});
+
+        waiting_ = false;
+        ++period_;
+        ++n_periods_;
+        const bool ended = terminal || ending == OCP_TRUNCATED;
+        if (ended) end_episode(terminal);
+        return ended;
+    }
 
     std::int64_t layer(std::int64_t period) const { return horizon_ == 0 ? 0 : period; }
 
@@ -361,7 +408,8 @@ private:
     OcpOptions options_;
     std::int64_t n_actions_, horizon_;  // |A|, H (0: time-homogeneous)
     bool knows_lower_, replays_, stationary_, stores_transitions_;
-    bool revisits_;  // replay looks at transitions again anyway
+    bool passes_ = false;  // steps that say nothing new
+    bool revisits_;        // replay looks at transitions again anyway
 
     std::int64_t period_ = 0;
     std::int64_t point_ = nowhere_, action_ = 0;

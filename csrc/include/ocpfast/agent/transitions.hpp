@@ -96,6 +96,12 @@ public:
         return {number, true};
     }
 
+    // The edge of (layer, point, action) that was recorded last; NULL where there is none.
+    const Edge* last_taken(std::int64_t layer, std::int64_t point, std::int64_t action) const {
+        const std::int32_t head = outgoing_[action_slot(layer, point, action)];
+        return head < 0 ? nullptr : &edges_[at(head)];
+    }
+
     std::int64_t size() const { return static_cast<std::int64_t>(edges_.size() - free_.size()); }
     const Edge& edge(std::int64_t number) const { return edges_[at(number)]; }
 

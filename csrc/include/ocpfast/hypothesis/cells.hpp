@@ -15,12 +15,14 @@
 #include <map>
 #include <memory>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "ocpfast/constraint.hpp"
 #include "ocpfast/hypothesis/lower_values.hpp"
 #include "ocpfast/hypothesis/partition.hpp"
+#include "ocpfast/lanes.hpp"
 
 namespace ocp {
 
@@ -36,7 +38,10 @@ public:
           selection_(selection),
           window_(window),
           prior_(std::move(prior)),
-          track_lower_(track_lower && !exact_by_itself()) {
+          track_lower_(track_lower && !exact_by_itself()),
+          one_cell_a_slot_(partition_->one_cell_a_slot()),
+          n_points_(partition_->n_points()),
+          n_actions_(partition_->n_actions()) {
         const auto n = static_cast<std::size_t>(partition_->n_cells());
         upper_.resize(n);
         for (std::size_t c = 0; c < n; ++c) upper_[c] = prior_upper(static_cast<std::int64_t>(c));
@@ -59,6 +64,7 @@ public:
 
     // What a constraint on (layer, point, action) is about.
     std::int64_t index(std::int64_t layer, std::int64_t point, std::int64_t action) const {
+        if (one_cell_a_slot_) return (layer * n_points_ + point) * n_actions_ + action;
         return partition_->cell(layer, point, action);
     }
 
@@ -76,11 +82,24 @@ public:
     };
 
     Best best(std::int64_t layer, std::int64_t point) const {
-        if (partition_->one_cell_a_slot()) {
-            const std::size_t first = at(partition_->first_slot(layer, point));
+        if (one_cell_a_slot_) {
+            const std::size_t first = at((layer * n_points_ + point) * n_actions_);
             return best_of([first](std::int64_t action) { return first + at(action); });
         }
         return best_of([&](std::int64_t action) { return at(partition_->cell(layer, point, action)); });
+    }
+
+    // Time-homogeneous classes without bounds and lower values are quick: a value is determined iff it is finite, and a
+    // constraint changes something iff its U is smaller. For these, best() in fewer instructions, and whether a
+    // constraint that would be staged changes nothing.
+    bool quick() const { return only_improvements_matter_ && one_cell_a_slot_ && partition_->homogeneous(); }
+    OCP_ALWAYS_INLINE Best look_up(std::int64_t point) const {
+        const double* const uppers = upper_.data() + point * n_actions_;
+        return n_actions_ == 3 ? largest(uppers, std::integral_constant<std::int64_t, 3>())
+                               : largest(uppers, n_actions_);
+    }
+    OCP_ALWAYS_INLINE bool redundant(std::int64_t point, std::int64_t action, double upper) const {
+        return !(upper < upper_[at(point * n_actions_ + action)]);
     }
 
     // inf over what is left of max_a Q; for a product of intervals it is the largest lower value.
@@ -246,10 +265,9 @@ private:
 
     template <class CellOf>
     Best best_of(const CellOf& cell_of) const {
-        const std::int64_t n_actions = partition_->n_actions();
         double upper = upper_[cell_of(0)];
         std::int64_t chosen = 0;
-        for (std::int64_t action = 1; action < n_actions; ++action) {
+        for (std::int64_t action = 1; action < n_actions_; ++action) {
             const double other = upper_[cell_of(action)];
             const bool better = other > upper;
             chosen = better ? action : chosen;
@@ -257,10 +275,26 @@ private:
         }
         if (!bounded_) return {upper, static_cast<std::int32_t>(chosen), upper < infinity};
         bool determined = false;
-        for (std::int64_t action = chosen; action < n_actions; ++action) {
+        for (std::int64_t action = chosen; action < n_actions_; ++action) {
             determined |= upper_[cell_of(action)] == upper && determined_[cell_of(action)];
         }
         return {upper, static_cast<std::int32_t>(chosen), determined};
+    }
+
+    // `n` is a number or, so that there is no loop, a constant.
+    template <class Number>
+    static OCP_ALWAYS_INLINE Best largest(const double* uppers, Number n) {
+        double upper = uppers[0];
+        for (std::int64_t action = 1; action < n; ++action) upper = uppers[action] > upper ? uppers[action] : upper;
+        // Which action is best is as hard to predict as the system: without branches, which GCC 12 would make of this if
+        // it saw that the largest is one of them. They cost 5 ns a period.
+        OCP_HIDE_VALUE(upper);
+        std::int32_t chosen = 0, all_below = 1;
+        for (std::int64_t action = 0; action < n - 1; ++action) {
+            all_below &= static_cast<std::int32_t>(uppers[action] < upper);
+            chosen += all_below;
+        }
+        return {upper, chosen, upper < infinity};
     }
 
     double prior_lower(std::int64_t cell) const { return prior_.lower[at(prior_layer(cell, prior_.lower))]; }
@@ -430,6 +464,9 @@ private:
     std::int64_t window_;  // W
     PriorBounds prior_;
     bool track_lower_;
+    // the partition's, near at hand: what is known of a point is looked up in every period
+    bool one_cell_a_slot_;
+    std::int64_t n_points_, n_actions_;
     bool bounded_ = false;    // else a cell is determined iff its upper value is finite
     bool has_prior_ = false;  // some bound is finite
     bool only_improvements_matter_ = false;

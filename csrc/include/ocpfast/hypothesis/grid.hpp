@@ -9,6 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "ocpfast/hypothesis/grid_labels.hpp"
+#include "ocpfast/lanes.hpp"
+
 namespace ocp {
 
 // The bins of one dimension: n edges make n + 1 bins; a value on an edge belongs to the bin above it.
@@ -28,18 +31,23 @@ public:
         if (!uniform) return;
         inverse_width_ = 1 / width;
         offset_ = 1 - edges.front() / width;
+        // the guess is then off by less than 1e-6 for the edges and 1e-7 for rounding
+        guesses_well_ = largest_ < 1e8 && std::abs(offset_) < 1e8;
     }
 
     static constexpr std::int64_t none = -1;  // the bin of NaN
 
     std::int64_t size() const { return size_; }
+    // Whether a guess that is not close to a whole number is right; see grid_labels.hpp.
+    bool guesses_well() const { return guesses_well_; }
+    GuessedBins guessed() const { return {inverse_width_, offset_, largest_ + 0.5, static_cast<double>(size_)}; }
 
     // A guess, good where the edges are uniform, and the edges themselves decide: the answer is the bisection's to
     // the last bit. This is between a state and the action in every period, so a right guess is all that is inlined.
     std::int64_t bin(double value) const {
         const double guess = value * inverse_width_ + offset_;
-        // in this order a NaN becomes 0
-        const auto bin = static_cast<std::int64_t>(std::min(largest_, std::max(0.0, guess)));
+        const double positive = guess > 0.0 ? guess : 0.0;  // in this order a NaN becomes 0
+        const auto bin = static_cast<std::int64_t>(positive < largest_ ? positive : largest_);
         if (bounds_[static_cast<std::size_t>(bin)] <= value && value < bounds_[static_cast<std::size_t>(bin) + 1]) {
             return bin;
         }
@@ -57,6 +65,7 @@ private:
     std::int64_t size_;                      // number of bins
     double largest_;                         // the last bin
     double inverse_width_ = 0, offset_ = 0;  // where edges are not uniform every guess is bin 0
+    bool guesses_well_ = false;
 };
 
 class Grid {
@@ -68,6 +77,11 @@ public:
         std::int64_t cells = 1;
         for (const Bins& bins : dimensions_) cells *= bins.size();
         n_labels_ += cells;
+        for (const Bins& bins : dimensions_) {
+            guessed_.push_back(bins.guessed());
+            guesses_well_ &= bins.guesses_well();
+        }
+        guesses_well_ &= n_labels_ < std::int64_t{1} << 51;
     }
 
     std::int64_t n_labels() const { return n_labels_; }
@@ -85,10 +99,22 @@ public:
         return extra_ + cell;
     }
 
+    // The labels of n states, number i of state k in states[i * n + k]; `unsure` where label() has to be asked.
+    static constexpr std::int64_t unsure = -1;
+    void guess_labels(std::int64_t n, const double* states, std::int64_t* labels, Instructions instructions) const {
+        if (!guesses_well_) {
+            std::fill(labels, labels + n, unsure);
+            return;
+        }
+        guess_grid_labels(guessed_, extra_, n, states, labels, instructions);
+    }
+
 private:
     std::vector<Bins> dimensions_;
     std::int64_t extra_;
     std::int64_t n_labels_;
+    std::vector<GuessedBins> guessed_;  // per dimension
+    bool guesses_well_ = true;
 };
 
 }  // namespace ocp

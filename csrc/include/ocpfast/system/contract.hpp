@@ -7,6 +7,8 @@
 //     int reset(std::int64_t episode, ocp_bitgen* bitgen, Component* state) const noexcept;
 //     int step(std::int64_t period, Component* state, <std::int64_t or const double*> action, ocp_bitgen* bitgen,
 //              double* reward, int* ending) const noexcept;
+//     int step_many(std::int64_t lanes, Component* states, const Action* actions, ocp_bitgen* const* bitgens,
+//                   double* rewards, int* endings) const noexcept;      // only where it is faster than a loop
 //     int optimal_value(const Component* state, double* value) const;   // only where V*_0 is known
 // One with memory, which its functions may then change, is copyable and has
 //     std::int64_t save(void* bytes) const noexcept;                    // as in ocp_system
@@ -37,6 +39,11 @@ class Contract {
     template <class S>
     struct HasMemory<S, std::void_t<decltype(&S::save), decltype(&S::load)>> : std::true_type {};
 
+    template <class S, class = void>
+    struct StepsMany : std::false_type {};
+    template <class S>
+    struct StepsMany<S, std::void_t<decltype(&S::step_many)>> : std::true_type {};
+
     // Without memory all simulations share one system, so its functions have to be const.
     using Acting = std::conditional_t<HasMemory<System>::value, System, const System>;
 
@@ -53,6 +60,14 @@ class Contract {
         } else {
             return system->step(period, static_cast<Component*>(state), *chosen, bitgen, reward, ending);
         }
+    }
+
+    static int step_many(void* const* instances, std::int64_t lanes, const std::int64_t*, void* states,
+                         const void* actions, ocp_bitgen* const* bitgens, double* rewards, int* endings) noexcept {
+        static_assert(!HasMemory<System>::value, "one system steps all lanes");
+        return static_cast<const System*>(instances[0])
+            ->step_many(lanes, static_cast<Component*>(states), static_cast<const Action*>(actions), bitgens, rewards,
+                        endings);
     }
 
     static int optimal_value(void* instance, const void* state, double* value) noexcept {
@@ -96,6 +111,7 @@ public:
         contract.destroy = destroy;
         contract.reset = reset;
         contract.step = step;
+        if constexpr (StepsMany<System>::value) contract.step_many = step_many;
         if constexpr (KnowsOptimum<System>::value) contract.optimal_value = optimal_value;
         if constexpr (HasMemory<System>::value) {
             contract.clone = clone;

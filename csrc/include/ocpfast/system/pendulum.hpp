@@ -6,8 +6,9 @@
 #include <cstdint>
 #include <limits>
 
-#include "ocpfast/sincos.hpp"
+#include "ocpfast/lanes.hpp"
 #include "ocpfast/system.h"
+#include "ocpfast/system/pendulum_motion.hpp"
 
 namespace ocp {
 
@@ -16,17 +17,12 @@ public:
     using Component = double;
     using Action = std::int64_t;
 
-    static constexpr double control_step = 0.1;                   // seconds
-    static constexpr double strongest_force = 50.0;               // Newtons
-    static constexpr double fallen_angle = 0x1.921fb54442d18p+0;  // pi/2
-    static constexpr double fastest = 1e4;  // radians a second; far beyond it 0.1 s say nothing about the motion
+    static constexpr double control_step = PendulumMotion::control_step;
+    static constexpr double strongest_force = 50.0;  // Newtons
+    static constexpr double fallen_angle = PendulumMotion::fallen_angle;
 
     InvertedPendulum(double disturbance, std::int64_t horizon, bool runge_kutta, std::int64_t substeps) noexcept
-        : disturbance_(disturbance),
-          horizon_(horizon),
-          runge_kutta_(runge_kutta),
-          substeps_(substeps),
-          step_size_(control_step / static_cast<double>(substeps)) {}
+        : disturbance_(disturbance), horizon_(horizon), motion_{runge_kutta, substeps} {}
 
     void describe(ocp_system& contract) const noexcept {
         contract.flags = OCP_HOMOGENEOUS;
@@ -46,32 +42,44 @@ public:
 
     int step(std::int64_t, double* state, std::int64_t action, ocp_bitgen* bitgen, double* reward,
              int* ending) const noexcept {
-        // NaN fails the comparisons too
-        if (!(std::abs(state[0]) < fallen_angle && std::abs(state[1]) <= fastest)) return OCP_BAD_STATE;
-        double force = strongest_force * static_cast<double>(action - 1);
-        if (disturbance_ > 0.0) force += noise(bitgen);
-        advance(state, force);
-        if (!(std::abs(state[0]) + std::abs(state[1]) < std::numeric_limits<double>::infinity())) return OCP_BAD_STATE;
+        if (!is_allowed(state[0], state[1])) return OCP_BAD_STATE;
+        advance(state, force_of(action, bitgen));
+        if (!is_finite(state[0], state[1])) return OCP_BAD_STATE;
         *reward = control_step;
-        *ending = std::abs(state[0]) < fallen_angle ? OCP_CONTINUES : OCP_TERMINATED;
+        *ending = ending_at(state[0]);
         return OCP_OK;
     }
 
+    // One step of many pendulums, in the layout of ocp_system::step_many. The same bits as one step after the other.
+    int step_many(std::int64_t lanes, double* states, const std::int64_t* actions, ocp_bitgen* const* bitgens,
+                  double* rewards, int* endings) const noexcept {
+        // In passes over a tile: forces that were just written number by number cannot be read as a vector before they
+        // have left the store buffer, and everything would wait for that.
+        constexpr std::int64_t tile = 64;
+        double forces[tile];
+        std::int64_t fates[tile];
+        int error = OCP_OK;
+        for (std::int64_t first = 0; first < lanes; first += tile) {
+            const std::int64_t n = std::min(tile, lanes - first);
+            for (std::int64_t k = 0; k < n; ++k) forces[k] = force_of(actions[first + k], bitgens[first + k]);
+            step_pendulums(motion_, instructions_, n, states + first, states + lanes + first, forces, fates);
+            for (std::int64_t k = 0; k < n; ++k) {
+                static_assert(OCP_CONTINUES == 0 && OCP_TERMINATED == 1 && OCP_BAD_STATE == 1, "fates are endings");
+                endings[first + k] = static_cast<int>(fates[k]);
+                rewards[first + k] = control_step;
+                if (fates[k] < 0) error = OCP_BAD_STATE;
+            }
+        }
+        return error;
+    }
+
+    // What step_many is done with.
+    Instructions instructions() const noexcept { return instructions_; }
+    void use(Instructions instructions) noexcept { instructions_ = instructions; }
+
     // Moves (angle, angular velocity) on by one control step under a constant force, fallen or not.
     void advance(double* state, double force) const noexcept {
-        double angle = state[0];
-        double velocity = state[1];
-        const double push = alpha * force;
-        if (runge_kutta_) {
-            // The first by itself, so that a control step without substeps enters no loop: in an episode that is 10 ns
-            // faster (GCC 12, which sets up the constants of a loop on the stack), though no shorter in instructions.
-            runge_kutta_step(angle, velocity, push);
-            for (std::int64_t i = 1; i < substeps_; ++i) runge_kutta_step(angle, velocity, push);
-        } else {
-            for (std::int64_t i = 0; i < substeps_; ++i) euler_step(angle, velocity, push);
-        }
-        state[0] = angle;
-        state[1] = velocity;
+        baseline::advance<double>(motion_, state[0], state[1], force);
     }
 
     // The paper's x2max: the largest |angular velocity| at the control steps of a fall from rest under the
@@ -87,50 +95,29 @@ public:
     }
 
 private:
-    static constexpr double gravity = 9.8;        // metres a second squared
-    static constexpr double pendulum_mass = 2.0;  // kilograms
-    static constexpr double cart_mass = 8.0;      // kilograms
-    static constexpr double length = 0.5;         // metres
-    static constexpr double alpha = 1.0 / (pendulum_mass + cart_mass);
-    static constexpr double alpha_ml = alpha * pendulum_mass * length;
-
     double noise(ocp_bitgen* bitgen) const noexcept {
         return disturbance_ * (2.0 * bitgen->next_double(bitgen->state) - 1.0);
     }
-
-    // The paper's equation with sin(2x)/2 = sin(x) cos(x) and push = alpha * force.
-    static double acceleration(double angle, double velocity, double push) noexcept {
-        const SineCosine of = sincos(angle);
-        const double pull = alpha_ml * (velocity * velocity) * of.sine + push;
-        return (gravity * of.sine - of.cosine * pull) / (4.0 * length / 3.0 - alpha_ml * (of.cosine * of.cosine));
+    double force_of(std::int64_t action, ocp_bitgen* bitgen) const noexcept {
+        const double force = strongest_force * static_cast<double>(action - 1);
+        return disturbance_ > 0.0 ? force + noise(bitgen) : force;
     }
 
-    void runge_kutta_step(double& angle, double& velocity, double push) const noexcept {
-        const double h = step_size_;
-        const double half = 0.5 * h;
-        const double a1 = acceleration(angle, velocity, push);
-        const double v2 = velocity + half * a1;
-        const double a2 = acceleration(angle + half * velocity, v2, push);
-        const double v3 = velocity + half * a2;
-        const double a3 = acceleration(angle + half * v2, v3, push);
-        const double v4 = velocity + h * a3;
-        const double a4 = acceleration(angle + h * v3, v4, push);
-        const double sixth = h / 6.0;
-        angle += sixth * ((velocity + 2.0 * (v2 + v3)) + v4);
-        velocity += sixth * ((a1 + 2.0 * (a2 + a3)) + a4);
+    // NaN fails the comparisons too.
+    static bool is_allowed(double angle, double velocity) noexcept {
+        return (std::abs(angle) < fallen_angle) & (std::abs(velocity) < PendulumMotion::too_fast);
     }
-
-    void euler_step(double& angle, double& velocity, double push) const noexcept {
-        const double a = acceleration(angle, velocity, push);
-        angle += step_size_ * velocity;
-        velocity += step_size_ * a;
+    static bool is_finite(double angle, double velocity) noexcept {
+        return std::abs(angle) + std::abs(velocity) < std::numeric_limits<double>::infinity();
+    }
+    static int ending_at(double angle) noexcept {
+        return std::abs(angle) < fallen_angle ? OCP_CONTINUES : OCP_TERMINATED;
     }
 
     double disturbance_;
     std::int64_t horizon_;
-    bool runge_kutta_;
-    std::int64_t substeps_;
-    double step_size_;
+    PendulumMotion motion_;
+    Instructions instructions_ = best_instructions();
 };
 
 }  // namespace ocp

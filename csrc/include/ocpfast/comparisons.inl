@@ -1,0 +1,24 @@
+// Comparisons of Reals, number by number: all bits set where they hold. Included once for each instruction set.
+namespace ocp {
+namespace OCP_INSTRUCTIONS {
+
+template <class Real>
+OCP_TARGET OCP_ALWAYS_INLINE void magnitude(Real& magnitude, const Real& value) noexcept {
+    Bits<Real> bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    bits &= 0x7fff'ffff'ffff'ffff;
+    std::memcpy(&magnitude, &bits, sizeof bits);
+}
+
+template <class Real>
+OCP_TARGET OCP_ALWAYS_INLINE void is_below(Bits<Real>& below, const Real& value, double bound) noexcept {
+    if constexpr (sizeof(Real) == sizeof(double)) {
+        below = value < bound ? ~Bits<Real>{0} : 0;
+    } else {
+        const auto result = value < bound;  // signed integers
+        std::memcpy(&below, &result, sizeof below);
+    }
+}
+
+}  // namespace OCP_INSTRUCTIONS
+}  // namespace ocp

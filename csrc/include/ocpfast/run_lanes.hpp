@@ -1,0 +1,181 @@
+// Many simulations in lockstep, through the system's step_many: while one waits for its next state, others learn.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "ocpfast/hypothesis/grid.hpp"
+#include "ocpfast/lanes.hpp"
+#include "ocpfast/run.hpp"
+#include "ocpfast/system.h"
+
+namespace ocp {
+
+// Whether simulations of this system can go side by side, and do so faster.
+inline bool steps_many(const ocp_system& system) {
+    return system.step_many != nullptr && system.action_size == 0;
+}
+
+// All episodes of all simulations. Each gives what it gives alone.
+template <class Agent>
+class Lockstep {
+public:
+    Lockstep(std::vector<Simulation<Agent>>& simulations, const ocp_system& system, Control& control)
+        : system_(system),
+          control_(control),
+          state_size_(system.state_kind == OCP_STATE_VECTOR ? static_cast<std::size_t>(system.state_size) : 1),
+          n_lanes_(simulations.size()),
+          periods_(n_lanes_),
+          actions_(n_lanes_),
+          rewards_(n_lanes_),
+          endings_(n_lanes_),
+          points_(n_lanes_),
+          states_(state_size_ * n_lanes_),
+          state_(state_size_) {
+        for (Simulation<Agent>& simulation : simulations) {
+            simulation_.push_back(&simulation);
+            owned_.push_back(std::make_unique<Instance>(system));
+            if (owned_.back()->failed()) simulation.fail({Outcome::Kind::no_memory});
+            instances_.push_back(owned_.back()->get());
+            bitgens_.push_back(simulation.system_bitgen());
+        }
+        share_grid();
+    }
+
+    void run() {
+        for (std::size_t k = 0; k < n_lanes_;) {
+            if (begin(k)) {
+                ++k;
+            } else {
+                remove(k);
+            }
+        }
+        while (n_lanes_ > 0) {
+            // an error is told at once: whoever gets it has no use for the others
+            if (failed_ || control_.stop.load(std::memory_order_relaxed)) return stop();
+            step();
+        }
+    }
+
+private:
+    // One period of all lanes.
+    void step() {
+        // its errors stand in the endings too
+        (void)system_.step_many(instances_.data(), static_cast<std::int64_t>(n_lanes_), periods_.data(), states_.data(),
+                                actions_.data(), bitgens_.data(), rewards_.data(), endings_.data());
+        if (grid_ != nullptr) {
+            grid_->guess_labels(static_cast<std::int64_t>(n_lanes_), states_.data(), points_.data(), instructions_);
+            proceed();
+        } else {
+            for (std::size_t k = 0; k < n_lanes_;) k += observe(k);
+        }
+    }
+
+    // What most lanes do once learning is over, in one go; the others take their time.
+    void proceed() {
+        // what a call does not change, and the compiler cannot know that
+        Simulation<Agent>* const* const simulations = simulation_.data();
+        const std::int64_t* const points = points_.data();
+        const double* const rewards = rewards_.data();
+        const int* const endings = endings_.data();
+        std::int64_t* const actions = actions_.data();
+        std::int64_t* const periods = periods_.data();
+        for (std::size_t k = 0; k < n_lanes_;) {
+            if (simulations[k]->proceed(system_, points[k], rewards[k], endings[k], actions[k])) {
+                ++periods[k++];
+            } else {
+                k += observe(k);
+            }
+        }
+    }
+
+    // Takes in what happened in a lane. The number of lanes done with: none where the last one has taken its place.
+    std::size_t observe(std::size_t k) {
+        for (std::size_t i = 0; i < state_size_; ++i) state_[i] = states_[i * n_lanes_ + k];
+        const int error = endings_[k] < 0 ? -endings_[k] : OCP_OK;
+        if (simulation_[k]->observe(system_, error, state_.data(), rewards_[k], endings_[k], control_)) {
+            act(k);
+            return 1;
+        }
+        if (begin(k)) return 1;
+        remove(k);
+        return 0;
+    }
+
+    void act(std::size_t k) {
+        actions_[k] = simulation_[k]->act();
+        periods_[k] = simulation_[k]->period();
+    }
+
+    // Begins the next episode of a lane. False where there is none.
+    bool begin(std::size_t k) {
+        if (simulation_[k]->failed()) return false;
+        if (!simulation_[k]->begin_episode(system_, instances_[k], state_.data())) return false;
+        for (std::size_t i = 0; i < state_size_; ++i) states_[i * n_lanes_ + k] = state_[i];
+        act(k);
+        return true;
+    }
+
+    // States are located many at a time if one grid does it for all agents.
+    void share_grid() {
+        if constexpr (Proceeds<Agent>::value) {
+            grid_ = simulation_[0]->agent().grid();
+            for (const Simulation<Agent>* simulation : simulation_) {
+                if (simulation->agent().grid() != grid_) grid_ = nullptr;
+            }
+        }
+    }
+
+    // Lets the last lane take the place of lane k.
+    void remove(std::size_t k) {
+        const std::size_t last = n_lanes_ - 1;
+        failed_ |= simulation_[k]->failed();
+        simulation_[k] = simulation_[last];
+        std::swap(owned_[k], owned_[last]);
+        owned_[last].reset();
+        instances_[k] = instances_[last];
+        bitgens_[k] = bitgens_[last];
+        periods_[k] = periods_[last];
+        actions_[k] = actions_[last];
+        rewards_[k] = rewards_[last];
+        endings_[k] = endings_[last];
+        points_[k] = points_[last];
+        for (std::size_t i = 0; i < state_size_; ++i) {
+            states_[i * n_lanes_ + k] = states_[i * n_lanes_ + last];
+            const auto row = states_.begin() + static_cast<std::ptrdiff_t>(i * n_lanes_);
+            std::copy(row, row + static_cast<std::ptrdiff_t>(last), row - static_cast<std::ptrdiff_t>(i));
+        }
+        n_lanes_ = last;
+    }
+
+    void stop() {
+        for (std::size_t k = 0; k < n_lanes_; ++k) simulation_[k]->stop();
+    }
+
+    const ocp_system& system_;
+    Control& control_;
+    std::size_t state_size_;
+    const Grid* grid_ = nullptr;
+    bool failed_ = false;
+    Instructions instructions_ = best_instructions();
+
+    // per lane
+    std::size_t n_lanes_;
+    std::vector<Simulation<Agent>*> simulation_;
+    std::vector<std::unique_ptr<Instance>> owned_;
+    std::vector<void*> instances_;
+    std::vector<ocp_bitgen*> bitgens_;
+    std::vector<std::int64_t> periods_, actions_;
+    std::vector<double> rewards_;
+    std::vector<int> endings_;
+    std::vector<std::int64_t> points_;  // where grid_ says so
+    std::vector<double> states_;  // component i of lane k: [i * n_lanes_ + k]; eight bytes whatever the kind of state
+
+    std::vector<double> state_;  // of the lane at hand
+};
+
+}  // namespace ocp
