@@ -16,7 +16,7 @@ from ocpfast.linear import LinearFeatures, Polytope
 from ocpfast.quadratic import Quadratic
 from ocpfast.randomness import simulation_streams
 from ocpfast.results import Result, load_result
-from ocpfast.running import Interrupted, run
+from ocpfast.running import ExecutorError, Interrupted, run
 from ocpfast.sigmoid import Sigmoid
 from ocpfast.solving import Solution, solve
 from ocpfast.sparse import SparseLinear
@@ -34,6 +34,7 @@ __all__ = [
     "Chain",
     "DeepSea",
     "EpsilonGreedy",
+    "ExecutorError",
     "FeatureFunction",
     "FiniteClass",
     "Grid",
