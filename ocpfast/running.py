@@ -29,7 +29,7 @@ from ocpfast.executors import (
     workers_of,
 )
 from ocpfast.randomness import Seed, Streams
-from ocpfast.results import Result
+from ocpfast.results import Result, compact
 from ocpfast.systems import System
 
 __all__ = ["ExecutorError", "Interrupted", "run"]
@@ -333,10 +333,7 @@ class _Job:
 
     def outcome(self) -> tuple[Any, ...]:
         """What `take` takes, of a job that is done."""
-        optimal: Any = self._optimal
-        if np.array_equal(optimal, np.broadcast_to(optimal[0, 0], optimal.shape), equal_nan=True):
-            optimal = float(optimal[0, 0])  # as nearly always: half of what would be sent
-        return self._rewards, optimal, self._agents
+        return self._rewards, compact(self._optimal), self._agents
 
     def take(self, part: Part, outcome: tuple[Any, ...]) -> None:
         """Put the outcome of a job that was part of this one in its place."""
@@ -373,12 +370,17 @@ class _Job:
 
 # One agent and one system stay in a worker from task to task: a table that first must be solved is solved once.
 _unpickled = functools.lru_cache(maxsize=2)(unpickled)
+# The run that Ctrl-C ended here: a process pool has handed out tasks of it that can no longer be cancelled.
+_interrupted_run = ""
 
 
 def _simulate_elsewhere(
     run: str, agent: bytes, system: bytes, streams: Streams, episodes: int, simulations: int, keep_agents: bool
 ) -> tuple[Any, ...] | Failure:
     """A part of a run, in a worker of an executor."""
+    global _interrupted_run
+    if run == _interrupted_run:
+        raise KeyboardInterrupt
     try:
         job = _Job(
             _unpickled(agent, "agent"), _unpickled(system, "system"), episodes, simulations, streams, keep_agents
@@ -390,6 +392,9 @@ def _simulate_elsewhere(
         else:
             job.simulate(0, simulations)
         return job.outcome()
+    except KeyboardInterrupt:
+        _interrupted_run = run
+        raise
     except Exception as error:
         return Failure(error)
 
