@@ -13,12 +13,13 @@ import pickle
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from typing import Any, Protocol, TypeAlias
 
 # Of a worker's tasks one runs and the others wait, so that no worker is idle for want of us and what waits is bounded.
 _TASKS_PER_WORKER = 3
 _REFRESH_SECONDS = 0.1
+_SMALL_BYTES = 100_000
 
 # Python 3.14's subinterpreters are threads too, but share no objects.
 _NOT_SHARED: tuple[type, ...] = tuple(filter(None, [getattr(concurrent.futures, "InterpreterPoolExecutor", None)]))
@@ -94,7 +95,7 @@ class Threads:
         wait([future for future in pending if not future.cancel()])
 
 
-class LostError(Exception):
+class LostError(BrokenExecutor):
     """A task of which the executor, rather than the simulation, says that it failed; its cause is what was said."""
 
 
@@ -157,7 +158,7 @@ def _or_lost(ask: Callable[[], Any]) -> Any:
     try:
         return ask()
     except Exception as error:
-        raise LostError(f"{type(error).__name__}: {error}") from error
+        raise LostError from error
 
 
 def available_cores() -> int:
@@ -200,8 +201,8 @@ def workers_of(executor: Executor) -> int:
 def pickled(value: object, name: str, executor: Executor) -> bytes:
     """A value in bytes for the executor's workers; `name` is the argument that errors name."""
     dumps: Callable[[object], bytes] = pickle.dumps
-    if type(executor).__module__.partition(".")[0] == "distributed":
-        # dask's workers do not import the caller's script: what stands in it, or in a notebook, is sent by value
+    if _is_dask(executor):
+        # its workers do not import the caller's script: what stands in it, or in a notebook, is sent by value
         dumps = importlib.import_module("cloudpickle").dumps
     try:
         return dumps(value)
@@ -210,6 +211,20 @@ def pickled(value: object, name: str, executor: Executor) -> bytes:
             f"{name}: expected what can be pickled and so sent to the executor's workers, got {value!r} "
             f"({error}); {_TO_PICKLE[name]}"
         ) from error
+
+
+def shared(data: bytes, executor: Executor) -> Any:
+    """What to pass to every task for bytes that all of them need.
+
+    Dask, given a large part of a call by itself, brings it to each worker once, and again where it was lost with one.
+    """
+    if len(data) > _SMALL_BYTES and _is_dask(executor):
+        return executor._client.submit(bytes, data)  # type: ignore[attr-defined]
+    return data
+
+
+def _is_dask(executor: Executor) -> bool:
+    return type(executor).__module__.partition(".")[0] == "distributed"
 
 
 def unpickled(data: bytes, name: str) -> Any:

@@ -24,6 +24,7 @@ from ocpfast.executors import (
     check_executor,
     in_this_process,
     pickled,
+    shared,
     unpickled,
     work_off,
     workers_of,
@@ -133,7 +134,8 @@ def run(
         executor in other processes, episodes count when their simulation has come back.
     executor : concurrent.futures.Executor, optional
         Who runs the simulations instead of threads of our own: a process pool, dask's, MPI's (see the examples). It is
-        not shut down. Agent and system are pickled for it, unless its workers are threads.
+        not shut down. Agent and system are pickled for it, unless its workers are threads; of what is large, a callable
+        that makes the agent sends its name alone.
     keep_agents : bool, default False
         Keep each simulation's agent as it was at the end, in `Result.agents`.
     first_simulation : int, default 0
@@ -213,8 +215,9 @@ def run(
                 work_off(parts, Workers(job.sender(agent, parts, executor), job.take), n_workers, watch)
         except KeyboardInterrupt:
             raise Interrupted(*job.complete()) from None
-        except LostError as lost:
-            raise ExecutorError(*job.complete(), str(lost)) from lost.__cause__
+        except BrokenExecutor as error:
+            said = error.__cause__ if isinstance(error, LostError) else error
+            raise ExecutorError(*job.complete(), f"{type(said).__name__}: {said}") from said
     return job.result()
 
 
@@ -314,11 +317,13 @@ class _Job:
 
     def sender(self, agent: AgentSource, parts: list[Part], executor: Executor) -> Callable[[Part], Future[Any]]:
         """A function that submits a part to an executor; all that must be pickled for it is pickled here."""
+        agents: dict[int, Any]
         if isinstance(agent, Sequence) and not isinstance(agent, Agent):
             agents = {first: pickled(list(agent[first:last]), "agent", executor) for first, last in parts}
         else:
-            agents = dict.fromkeys((first for first, _ in parts), pickled(agent, "agent", executor))
-        system = pickled(self._system, "system", executor)
+            one = shared(pickled(agent, "agent", executor), executor)
+            agents = {first: one for first, _ in parts}
+        system = shared(pickled(self._system, "system", executor), executor)
         # dask takes calls with equal arguments for one call, and may answer with what came of it in an earlier run
         run = uuid.uuid4().hex
 

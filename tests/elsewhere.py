@@ -33,6 +33,10 @@ def on_table(rng):
     return ocp.OCP(ocp.LinearFeatures(FEATURES + rng.normal(size=FEATURES.shape), horizon=12), ties="random")
 
 
+def on_large_table(rng):
+    return ocp.OCP(ocp.TabulaRasa(6000, 3, horizon=12), ties="random")
+
+
 def on_adversary(rng):
     return ocp.OCP(ocp.Adversary(6, 4, 1.0).hypothesis())
 
@@ -66,8 +70,8 @@ def deadly(rng):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def killing_once(calls, most, rng):
-    """`on_chain`, except that the worker dies in one of the calls after so many of them; `calls` is a file."""
+def killing_once(calls, most, agent, rng):
+    """`agent(rng)`, except that the worker dies in one of the calls after so many of them; `calls` is a file."""
     with open(calls, "ab") as file:
         file.write(b".")
     if os.path.getsize(calls) > most:
@@ -77,7 +81,7 @@ def killing_once(calls, most, rng):
             pass
         else:
             os.kill(os.getpid(), signal.SIGKILL)
-    return on_chain(rng)
+    return agent(rng)
 
 
 class Notes(Executor):

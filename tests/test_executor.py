@@ -46,7 +46,7 @@ def spawned():
 def dask():
     """A scheduler and two worker processes, over TCP."""
     distributed = pytest.importorskip("distributed")
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": "CRITICAL"}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": "CRITICAL"}
     with distributed.LocalCluster(protocol="tcp://", **options) as cluster, distributed.Client(cluster) as client:
         assert client.scheduler.address.startswith("tcp://127.0.0.1:")
         yield client
@@ -144,7 +144,7 @@ class TestTheSameBits:
 class TestADaskWorkerThatDies:
     def test_is_recovered_from(self, dask, tmp_path):
         """Killed in the middle of a task; others do it again, to the same bits."""
-        agent = functools.partial(elsewhere.killing_once, str(tmp_path / "calls"), 20)
+        agent = functools.partial(elsewhere.killing_once, str(tmp_path / "calls"), 20, elsewhere.on_chain)
         executor = dask.get_executor()
         result = ocp.run(agent, ocp.Chain(20), 300, 60, rng=4, executor=executor, progress=False)
         assert_same(result, one_thread(elsewhere.on_chain, ocp.Chain(20), 300, 60, rng=4))
@@ -153,7 +153,7 @@ class TestADaskWorkerThatDies:
 
     def test_again_and_again_is_an_error_with_what_was_done(self, dask, tmp_path, monkeypatch):
         monkeypatch.setattr(dask.cluster.scheduler, "allowed_failures", 0)
-        agent = functools.partial(elsewhere.killing_once, str(tmp_path / "calls"), 20)
+        agent = functools.partial(elsewhere.killing_once, str(tmp_path / "calls"), 20, elsewhere.on_chain)
         with pytest.raises(ocp.ExecutorError, match=r"after \d+ complete simulations.*KilledWorker") as e:
             ocp.run(agent, ocp.Chain(20), 300, 60, rng=4, executor=dask.get_executor(), progress=False)
         assert type(e.value.__cause__).__name__ == "KilledWorker"
@@ -194,6 +194,11 @@ class TestABrokenPool:
     def test_a_factory_that_kills_every_worker(self):
         with pool_of("spawn", 1) as executor, pytest.raises(ocp.ExecutorError, match="BrokenProcessPool"):
             ocp.run(elsewhere.deadly, ocp.Chain(20), 20, executor=executor, progress=False)
+
+    def test_threads_that_never_start(self):
+        with ThreadPoolExecutor(1, initializer=elsewhere.dividing_by_zero, initargs=(0,)) as executor:
+            with pytest.raises(ocp.ExecutorError, match="BrokenThreadPool"):
+                ocp.run(elsewhere.on_chain, ocp.Chain(20), executor=executor, progress=False)
 
     def test_an_executor_that_was_shut_down(self):
         executor = ThreadPoolExecutor(1)
@@ -336,6 +341,23 @@ class TestCosts:
             numbers = 2 * episodes * (2 if system is TABLE else 1)
             for received in notes.received():
                 assert received - 8 * numbers < 300
+
+    def test_dask_brings_what_is_large_to_each_worker_once(self, dask, tmp_path, monkeypatch):
+        """And again where a worker died with it."""
+        table = ocp.TableSystem(np.tile(TABLE.next_state, (200, 1)), np.tile(TABLE.reward, (200, 1)), 7, horizon=12)
+        assert len(pickle.dumps(table)) > 200_000
+        executor, sent, submit = dask.get_executor(), [], dask.submit
+
+        def noted(function, *args, **kwargs):
+            sent.append(sum(len(pickle.dumps(one)) for one in args))
+            return submit(function, *args, **kwargs)
+
+        monkeypatch.setattr(dask, "submit", noted)
+        agent = functools.partial(elsewhere.killing_once, str(tmp_path / "calls"), 20, elsewhere.on_large_table)
+        result = ocp.run(agent, table, 5, 35, rng=1, executor=executor, progress=False)
+        assert_same(result, one_thread(elsewhere.on_large_table, table, 5, 35, rng=1))
+        assert (tmp_path / "calls.killed").exists()
+        assert len(sent) == 36 and sent[0] > 200_000 and max(sent[1:]) < 2000
 
     def test_what_waits_is_bounded(self, spawned):
         notes = Notes(spawned, 2)
