@@ -196,9 +196,9 @@ class TestABrokenPool:
             ocp.run(elsewhere.deadly, ocp.Chain(20), 20, executor=executor, progress=False)
 
     def test_threads_that_never_start(self):
-        with ThreadPoolExecutor(1, initializer=elsewhere.dividing_by_zero, initargs=(0,)) as executor:
-            with pytest.raises(ocp.ExecutorError, match="BrokenThreadPool"):
-                ocp.run(elsewhere.on_chain, ocp.Chain(20), executor=executor, progress=False)
+        threads = ThreadPoolExecutor(1, initializer=elsewhere.dividing_by_zero, initargs=(0,))
+        with threads, pytest.raises(ocp.ExecutorError, match="BrokenThreadPool"):
+            ocp.run(elsewhere.on_chain, ocp.Chain(20), executor=threads, progress=False)
 
     def test_an_executor_that_was_shut_down(self):
         executor = ThreadPoolExecutor(1)
