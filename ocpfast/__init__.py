@@ -17,6 +17,7 @@ from ocpfast.quadratic import Quadratic
 from ocpfast.randomness import simulation_streams
 from ocpfast.results import Result, load_result
 from ocpfast.running import ExecutorError, Interrupted, run
+from ocpfast.saving import load_agent
 from ocpfast.sigmoid import Sigmoid
 from ocpfast.solving import Solution, solve
 from ocpfast.sparse import SparseLinear
@@ -54,6 +55,7 @@ __all__ = [
     "TableSystem",
     "TabulaRasa",
     "get_include",
+    "load_agent",
     "load_result",
     "run",
     "simulation_streams",
