@@ -47,7 +47,13 @@ def dask():
     """A scheduler and two worker processes, over TCP."""
     distributed = pytest.importorskip("distributed")
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": "CRITICAL"}
-    with distributed.LocalCluster(protocol="tcp://", **options) as cluster, distributed.Client(cluster) as client:
+    # a worker that is not there 15 seconds after it was killed, because it was killed again, does not come back
+    patience = pytest.importorskip("dask").config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"})
+    with (
+        patience,
+        distributed.LocalCluster(protocol="tcp://", **options) as cluster,
+        distributed.Client(cluster) as client,
+    ):
         assert client.scheduler.address.startswith("tcp://127.0.0.1:")
         yield client
 
@@ -62,7 +68,26 @@ def one_thread(agent, system, *args, **options):
     return ocp.run(agent, system, *args, workers=1, progress=False, **options)
 
 
+def check_agents(executor):
+    """Agents go there with what they know, and come back with what they learned."""
+    cells = ocp.StateAggregation(PENDULUM.partition(), n_actions=3)
+    novice = ocp.OCP(cells, ties="random", replay=True)
+    [expert] = one_thread(novice, PENDULUM, 50, rng=1, keep_agents=True).agents
+    several = [novice, expert, ocp.LSVI(cells), expert, ocp.RandomPolicy(3), novice, ocp.OCP(cells)]
+    for agent, simulations in ((novice, 7), (expert, 7), (several, None)):
+        options = {"simulations": simulations, "rng": 7, "keep_agents": True, "progress": False}
+        here = ocp.run(agent, PENDULUM, 20, workers=1, **options)
+        there = ocp.run(agent, PENDULUM, 20, executor=executor, **options)
+        assert_same(there, here)
+        assert [one.statistics() for one in there.agents] == [one.statistics() for one in here.agents]
+        # they stand where the others stand, their generators too
+        assert_same(one_thread(there.agents, PENDULUM, 5, rng=2), one_thread(here.agents, PENDULUM, 5, rng=2))
+        assert [one._rng.random() for one in there.agents] == [one._rng.random() for one in here.agents]
+    assert novice.statistics()["episodes"] == 0 and expert.statistics()["episodes"] == 50
+
+
 def check_cases(executor):
+    check_agents(executor)
     for agent, system, episodes in CASES:
         alone = one_thread(agent, system, episodes, 13, rng=7)
         assert_same(ocp.run(agent, system, episodes, 13, rng=7, executor=executor, progress=False), alone)
@@ -364,6 +389,21 @@ class TestCosts:
         ocp.run(elsewhere.on_chain, ocp.Chain(20), 20, 1000, executor=notes, progress=False)
         assert len(notes.futures) > 30 and notes.most_at_once <= 6
 
+    def test_agents_are_what_they_learned(self):
+        """A kilobyte of arguments and generator, however large the class; then some tens of bytes for each fact."""
+        for agent, system, most in [
+            (ocp.OCP(ocp.TabulaRasa(20, 2, horizon=20), replay=True), ocp.Chain(20), 60),
+            (elsewhere.on_pendulum(None), PENDULUM, 20),
+            (ocp.QLearning(20, 2, 20), ocp.Chain(20), 20),
+            (ocp.LSVI(ocp.TabulaRasa(20, 2, horizon=20)), ocp.Chain(20), 60),
+        ]:
+            assert len(pickle.dumps(agent)) < 2000
+            [learned] = one_thread(agent, system, 100, rng=0, keep_agents=True).agents
+            statistics = learned.statistics()
+            facts = statistics.get("constraints", 0) + statistics.get("transitions", 0) + 100
+            assert len(pickle.dumps(learned)) < 2000 + most * facts
+        assert len(pickle.dumps(ocp.OCP(ocp.TabulaRasa(10_000, 10, horizon=100)))) < 2000
+
     def test_systems_are_their_arguments(self):
         numbers = {"A": np.eye(2), "B": np.eye(2), "state_cost": np.eye(2), "action_cost": np.eye(2)}
         for system, most in [
@@ -384,6 +424,14 @@ class TestCosts:
             twin = pickle.loads(pickle.dumps(result))
             assert_same(twin, result)
             assert twin.rewards.flags.writeable and (twin.optimal is None or twin.optimal.flags.writeable)
+
+
+def test_what_there_is_to_warn_of_is_said_once_and_here():
+    """The workers here are threads of this process, in which every other warning is an error."""
+    agent = ocp.OCP(ocp.TabulaRasa(5, 2, None))
+    with ThreadPoolExecutor(2) as threads, pytest.warns(UserWarning, match="suggest a goal") as warned:
+        ocp.run(agent, ocp.Chain(5), 2, 40, executor=Notes(threads, 2), progress=False)
+    assert len(warned) == 1
 
 
 def test_how_wide_executors_are():
