@@ -83,10 +83,13 @@ class Threads:
 
     def submit(self, part: Part) -> Future[Any]:
         """See `Place`."""
-        return self._pool.submit(self._job.simulate, *part)
+        future: Future[Any] = _or_lost(lambda: self._pool.submit(self._job.simulate, *part))
+        return future
 
     def settle(self, future: Future[Any], part: Part) -> None:
         """See `Place`."""
+        if future.cancelled():  # by whoever shut down a pool of theirs
+            _or_lost(future.result)
         future.result()
 
     def give_up(self, pending: Mapping[Future[Any], Part]) -> None:

@@ -75,6 +75,19 @@ class ExecutorError(BrokenExecutor):
     simulations : list of int
         Which simulations they are. With the same integer as ``rng``, ``run(..., simulations=1, first_simulation=i)``
         does simulation i, and so any of the others.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> import ocpfast as ocp
+    >>> executor = ThreadPoolExecutor(2)
+    >>> executor.shutdown()
+    >>> agent = ocp.OCP(ocp.TabulaRasa(20, 2, horizon=20))
+    >>> try:
+    ...     result = ocp.run(agent, ocp.Chain(20), simulations=3, executor=executor, progress=False)
+    ... except ocp.ExecutorError as error:
+    ...     error.simulations
+    []
     """
 
     def __init__(self, result: Result, simulations: list[int], reason: str) -> None:
@@ -217,7 +230,8 @@ def run(
             raise Interrupted(*job.complete()) from None
         except BrokenExecutor as error:
             said = error.__cause__ if isinstance(error, LostError) else error
-            raise ExecutorError(*job.complete(), f"{type(said).__name__}: {said}") from said
+            reason = ": ".join(filter(None, (type(said).__name__, str(said))))
+            raise ExecutorError(*job.complete(), reason) from said
     return job.result()
 
 

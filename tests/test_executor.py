@@ -42,6 +42,12 @@ def spawned():
     assert not multiprocessing.active_children()
 
 
+@pytest.fixture
+def threads():
+    with ThreadPoolExecutor(2) as executor:
+        yield executor
+
+
 @pytest.fixture(scope="module")
 def dask():
     """A scheduler and two worker processes, over TCP."""
@@ -189,32 +195,36 @@ class TestADaskWorkerThatDies:
 
 class TestABrokenPool:
     def test_carries_what_was_done(self):
-        alone = one_thread(elsewhere.on_chain, ocp.Chain(20), 20, 60, rng=4)
+        alone = one_thread(elsewhere.on_chain, ocp.Chain(20), 300, 60, rng=4)
 
         def watch(done):
-            if done:
-                os.kill(next(iter(executor._processes)), signal.SIGKILL)
+            if done and not killed:
+                killed.append(next(iter(executor._processes)))
+                os.kill(killed[0], signal.SIGKILL)
 
+        killed, message = [], r"^the executor failed after \d+ complete simulations, which .*: BrokenProcessPool: "
         with pool_of("spawn") as executor:
-            with pytest.raises(
-                ocp.ExecutorError, match=r"^the executor failed after \d+ complete sim.*BrokenProcessP"
-            ) as e:
-                ocp.run(elsewhere.slowly, ocp.Chain(20), 20, 60, rng=4, executor=executor, progress=watch)
+            with pytest.raises(ocp.ExecutorError, match=message) as e:
+                ocp.run(
+                    elsewhere.slowly, ocp.Chain(20), 300, 60,
+                    rng=4, executor=executor, progress=watch, keep_agents=True,
+                )  # fmt: skip
             error = e.value
+            assert [agent.statistics()["episodes"] for agent in error.result.agents] == [300] * len(error.simulations)
             assert isinstance(error, BrokenExecutor) and isinstance(error.__cause__, BrokenProcessPool)
             assert 0 < len(error.simulations) < 60
             assert np.array_equal(error.result.rewards, alone.rewards[error.simulations])
             # it can be gone on from, by whom you like
             for i in range(60):
                 if i not in error.simulations:
-                    again = one_thread(elsewhere.on_chain, ocp.Chain(20), 20, 1, rng=4, first_simulation=i)
+                    again = one_thread(elsewhere.on_chain, ocp.Chain(20), 300, 1, rng=4, first_simulation=i)
                     assert np.array_equal(again.rewards[0], alone.rewards[i])
             twin = pickle.loads(pickle.dumps(error))
             assert str(twin) == str(error) and twin.simulations == error.simulations
             # the pool itself is beyond help
             with pytest.raises(ocp.ExecutorError, match=r"after 0 complete simulations.*BrokenProcessPool") as e:
-                ocp.run(elsewhere.on_chain, ocp.Chain(20), 20, 60, executor=executor, progress=False)
-            assert e.value.simulations == [] and e.value.result.rewards.shape == (0, 20)
+                ocp.run(elsewhere.on_chain, ocp.Chain(20), 300, 60, executor=executor, progress=False)
+            assert e.value.simulations == [] and e.value.result.rewards.shape == (0, 300)
 
     def test_a_factory_that_kills_every_worker(self):
         with pool_of("spawn", 1) as executor, pytest.raises(ocp.ExecutorError, match="BrokenProcessPool"):
@@ -229,8 +239,20 @@ class TestABrokenPool:
         executor = ThreadPoolExecutor(1)
         executor.shutdown()
         for closed in (executor, Notes(executor, 1)):
-            with pytest.raises(RuntimeError, match="cannot schedule new futures after shutdown"):
+            with pytest.raises(ocp.ExecutorError, match="cannot schedule new futures after shutdown"):
                 ocp.run(elsewhere.on_chain, ocp.Chain(20), executor=closed, progress=False)
+
+    def test_threads_that_are_shut_down_in_the_middle(self):
+        def watch(done):
+            if done:
+                executor.shutdown(wait=False, cancel_futures=True)
+
+        executor = ThreadPoolExecutor(1)
+        with executor, pytest.raises(ocp.ExecutorError, match=r"CancelledError|cannot schedule") as e:
+            ocp.run(elsewhere.slowly, ocp.Chain(20), 300, 60, rng=4, executor=executor, progress=watch)
+        alone = one_thread(elsewhere.on_chain, ocp.Chain(20), 300, 60, rng=4)
+        assert 0 < len(e.value.simulations) < 60
+        assert np.array_equal(e.value.result.rewards, alone.rewards[e.value.simulations])
 
 
 class TestCtrlC:
@@ -241,21 +263,20 @@ class TestCtrlC:
     @pytest.mark.parametrize("where", ["spawned", "dask", "threads"])
     def test_keeps_what_is_complete_and_cancels_the_rest(self, where, request):
         """A signal is nothing but a KeyboardInterrupt in the main thread, wherever that stands."""
-        alone = one_thread(elsewhere.on_chain, ocp.Chain(20), 20, 100, rng=4)
-        if where == "threads":
-            executor = ThreadPoolExecutor(2)
-        else:
-            executor = request.getfixturevalue(where)
-            executor = executor.get_executor() if where == "dask" else executor
-        executor = Notes(executor, 2) if where != "threads" else executor
+        alone = one_thread(elsewhere.on_chain, ocp.Chain(20), 300, 100, rng=4)
+        executor = request.getfixturevalue(where)
+        if where != "threads":
+            executor = Notes(executor.get_executor() if where == "dask" else executor, 2)
         with pytest.raises(ocp.Interrupted) as e:
-            ocp.run(elsewhere.slowly, ocp.Chain(20), 20, 100, rng=4, executor=executor, progress=self.interrupt_at_once)
+            ocp.run(
+                elsewhere.slowly, ocp.Chain(20), 300, 100, rng=4, executor=executor, progress=self.interrupt_at_once
+            )
         assert 0 < len(e.value.simulations) < 100
         assert np.array_equal(e.value.result.rewards, alone.rewards[e.value.simulations])
         if where != "threads":
             assert len(executor.futures) < 20 and all(f.done() or f.running() for f in executor.futures)
         # the executor is as good as new
-        again = ocp.run(elsewhere.on_chain, ocp.Chain(20), 20, 100, rng=4, executor=executor, progress=False)
+        again = ocp.run(elsewhere.on_chain, ocp.Chain(20), 300, 100, rng=4, executor=executor, progress=False)
         assert_same(again, alone)
 
     @pytest.mark.skipif(os.name != "posix", reason="signals")
@@ -303,8 +324,10 @@ class TestCtrlC:
 
 class TestErrors:
     def test_of_a_simulation_are_raised_as_they_are(self, spawned):
+        notes = Notes(spawned, 2)
         with pytest.raises(ZeroDivisionError, match="division") as e:
-            ocp.run(elsewhere.dividing_by_zero, ocp.Chain(20), 20, 40, executor=spawned, progress=False)
+            ocp.run(elsewhere.dividing_by_zero, ocp.Chain(20), 20, 40, executor=notes, progress=False)
+        assert len(notes.futures) < 20 and all(future.done() or future.running() for future in notes.futures)
         assert "elsewhere.py" in str(e.value.__cause__) and "dividing_by_zero" in str(e.value.__cause__)
 
         rich = ocp.TableSystem([[0]], [[1e308]], horizon=5)
