@@ -11,6 +11,7 @@ import importlib
 import os
 import pickle
 import traceback
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
@@ -221,9 +222,12 @@ def shared(data: bytes, executor: Executor) -> Any:
 
     Dask, given a large part of a call by itself, brings it to each worker once, and again where it was lost with one.
     """
-    if len(data) > _SMALL_BYTES and _is_dask(executor):
+    if len(data) <= _SMALL_BYTES or not _is_dask(executor):
+        return data
+    with warnings.catch_warnings():
+        # beyond 10 MB dask advises to do what is done here
+        warnings.filterwarnings("ignore", message="Sending large graph")
         return executor._client.submit(bytes, data)  # type: ignore[attr-defined]
-    return data
 
 
 def _is_dask(executor: Executor) -> bool:
