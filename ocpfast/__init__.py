@@ -16,7 +16,8 @@ from ocpfast.linear import LinearFeatures, Polytope
 from ocpfast.quadratic import Quadratic
 from ocpfast.randomness import simulation_streams
 from ocpfast.results import Result, load_result
-from ocpfast.running import Interrupted, run
+from ocpfast.running import ExecutorError, Interrupted, run
+from ocpfast.saving import load_agent
 from ocpfast.sigmoid import Sigmoid
 from ocpfast.solving import Solution, solve
 from ocpfast.sparse import SparseLinear
@@ -34,6 +35,7 @@ __all__ = [
     "Chain",
     "DeepSea",
     "EpsilonGreedy",
+    "ExecutorError",
     "FeatureFunction",
     "FiniteClass",
     "Grid",
@@ -53,6 +55,7 @@ __all__ = [
     "TableSystem",
     "TabulaRasa",
     "get_include",
+    "load_agent",
     "load_result",
     "run",
     "simulation_streams",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
+import os
 from typing import Any, TypeVar
 
-from ocpfast import _check
+from ocpfast import _check, saving
 from ocpfast.hypothesis import Hypothesis
 from ocpfast.randomness import Seed, generator
 from ocpfast.systems import System
@@ -25,7 +26,6 @@ class Agent:
     True
     """
 
-    _called = "such an"  # in errors
     _any_state = False  # whether it acts in any system with its number of actions
 
     def __init__(self, domain: Hypothesis, core: Any, rng: Seed) -> None:
@@ -182,5 +182,41 @@ class Agent:
     def __deepcopy__(self: _Self, memo: dict[int, Any]) -> _Self:
         return self.copy()
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the agent to a file: what it is, all that it has learned, and where it stands in its episode.
+
+        `ocpfast.load_agent` reads it, and the agent it returns continues as this one, to the last bit. The file is
+        complete or not there: it is written beside its place and then renamed. It has a version and a checksum, and no
+        code in it.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import ocpfast as ocp
+        >>> path = os.path.join(tempfile.mkdtemp(), "agent.ocp")
+        >>> agent = ocp.QLearning(5, 2, horizon=5)
+        >>> result = ocp.run(agent, ocp.Chain(5), episodes=30, progress=False, keep_agents=True)
+        >>> result.agents[0].save(path)
+        >>> ocp.load_agent(path).statistics()
+        {'episodes': 30, 'periods': 150}
+        """
+        saving.save_agent(self, path)
+
+    def _arguments(self) -> dict[str, Any]:
+        """What the constructor takes to make an agent of this kind, rng aside."""
+        raise NotImplementedError
+
+    def _memory(self) -> dict[str, Any]:
+        """What the agent knows beside its core."""
+        return {"stochastic": self._stochastic}
+
+    def _remember(self, memory: dict[str, Any]) -> None:
+        self._stochastic = bool(memory["stochastic"])
+
     def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError(f"{self._called} agent cannot be pickled; copy() copies it within a process")
+        return saving.revive, (type(self), self._arguments(), self._rng, self._core.state(), self._memory())

@@ -87,8 +87,6 @@ class OCP(Agent):
     1.0
     """
 
-    _called = "an OCP"
-
     def __init__(
         self,
         hypothesis: Hypothesis,
@@ -336,6 +334,16 @@ class OCP(Agent):
         if not self._core.coherent:
             return "constraints contradict each other, the bounds or the class: Q* is not in it"
         return ""
+
+    def _arguments(self) -> dict[str, Any]:
+        return {"hypothesis": self._hypothesis, **self._options}
+
+    def _memory(self) -> dict[str, Any]:
+        return {**super()._memory(), "warned": self._warned}
+
+    def _remember(self, memory: dict[str, Any]) -> None:
+        super()._remember(memory)
+        self._warned = bool(memory["warned"])
 
     def __repr__(self) -> str:
         defaults = {

@@ -95,8 +95,6 @@ class LSVI(_ValueAgent):
     1.0
     """
 
-    _called = "an LSVI"
-
     def __init__(
         self,
         hypothesis: Hypothesis,
@@ -127,6 +125,14 @@ class LSVI(_ValueAgent):
     def hypothesis(self) -> Hypothesis:
         """The class that is fitted."""
         return self._domain
+
+    def _arguments(self) -> dict[str, Any]:
+        return {
+            "hypothesis": self._domain,
+            "exploration": self._exploration,
+            "ties": self._ties,
+            "sweeps": self._sweeps,
+        }
 
     def __repr__(self) -> str:
         changed = [f"ties={self._ties!r}"] if self._ties != "random" else []
@@ -173,8 +179,6 @@ class QLearning(_ValueAgent):
     True
     """
 
-    _called = "a QLearning"
-
     def __init__(
         self,
         n_states: int,
@@ -209,6 +213,10 @@ class QLearning(_ValueAgent):
         )
         super().__init__(table, core, rng)
 
+    def _arguments(self) -> dict[str, Any]:
+        sizes = {name: getattr(self._domain, name) for name in ("n_states", "n_actions", "horizon")}
+        return {**sizes, **self._options}
+
     def __repr__(self) -> str:
         defaults = {"learning_rate": 1.0, "initial": np.inf, "exploration": None, "discount": 1.0, "ties": "first"}
         sizes = [f"{name}={getattr(self._domain, name)}" for name in ("n_states", "n_actions", "horizon")]
@@ -239,7 +247,6 @@ class RandomPolicy(Agent):
     True
     """
 
-    _called = "a RandomPolicy"
     _any_state = True
 
     def __init__(self, n_actions: int, rng: Seed = None) -> None:
@@ -250,6 +257,9 @@ class RandomPolicy(Agent):
         if period is not None:
             _check.integer(period, "period", 0)
         return int(self._core.any_action(self._capsule))
+
+    def _arguments(self) -> dict[str, Any]:
+        return {"n_actions": self._domain.n_actions}
 
     def __repr__(self) -> str:
         return f"RandomPolicy(n_actions={self._domain.n_actions})"

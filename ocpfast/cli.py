@@ -128,8 +128,8 @@ def _run(options: argparse.Namespace) -> None:
 
 def _info(options: argparse.Namespace) -> None:
     from ocpfast import _core, _highs
+    from ocpfast.executors import available_cores
     from ocpfast.experiments.jobs import versions
-    from ocpfast.running import available_cores
 
     _highs.load()
     for name, value in {**versions(), "cores": available_cores(), "HiGHS": _core.highs_in_use()}.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TypeAlias
 
 import numpy as np
@@ -66,7 +67,13 @@ class Streams:
 
     def __init__(self, rng: Seed, first: int = 0) -> None:
         [self._root] = _seed_sequence(rng).spawn(1)
-        self._first = first
+        self.first = first
+
+    def starting_at(self, simulation: int) -> Streams:
+        """The same streams, counted from a later simulation."""
+        part = copy.copy(self)
+        part.first += simulation
+        return part
 
     def sequence(self, *key: int) -> np.random.SeedSequence:
         """A descendant of the run's seed, by its place in the family."""
@@ -75,12 +82,12 @@ class Streams:
 
     def of(self, simulation: int) -> tuple[np.random.Generator, np.random.Generator]:
         """System's and agent's stream of a simulation."""
-        number = self._first + simulation
+        number = self.first + simulation
         return generator(self.sequence(number, 0)), generator(self.sequence(number, 1))
 
     def of_factory(self, simulation: int) -> np.random.Generator:
         """For what makes the agent of a simulation: a stream of its own, so that ties do not depend on its draws."""
-        return generator(self.sequence(self._first + simulation, 2))
+        return generator(self.sequence(self.first + simulation, 2))
 
 
 def simulation_streams(rng: Seed, simulations: int) -> list[tuple[np.random.Generator, np.random.Generator]]:

@@ -56,6 +56,12 @@ def _finite(value: ArrayLike, name: str) -> NDArray[np.float64]:
     return array
 
 
+def compact(array: NDArray[np.float64]) -> NDArray[np.float64] | float:
+    """An array for a pickle: its one number where all are the same, as optimal values nearly always are."""
+    alike = array.size > 0 and np.array_equal(array, np.broadcast_to(array.flat[0], array.shape), equal_nan=True)
+    return float(array.flat[0]) if alike else array
+
+
 class Result:
     """Rewards of a run.
 
@@ -274,9 +280,17 @@ class Result:
             write_atomically(path, lambda file: axes.figure.savefig(file, format=kind, dpi=150))
         return axes
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        optimal = None if self._optimal is None else compact(self._optimal)
+        return _rebuilt, (self._rewards, optimal, self._agents)
+
     def __repr__(self) -> str:
         simulations, episodes = self._rewards.shape
         return f"<Result: {simulations} simulations x {episodes} episodes>"
+
+
+def _rebuilt(rewards: NDArray[np.float64], optimal: ArrayLike | None, agents: list[Any] | None) -> Result:
+    return Result(rewards, None if optimal is None else np.full(rewards.shape, optimal), agents)
 
 
 def load_result(path: str | os.PathLike[str]) -> Result:

@@ -1,11 +1,12 @@
-"""Many episodes of many simulations, compiled, in parallel threads."""
+"""Many episodes of many simulations, compiled: in parallel threads, or wherever an executor takes them."""
 
 from __future__ import annotations
 
-import os
+import functools
 import threading
+import uuid
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,18 +14,32 @@ from tqdm import tqdm
 
 from ocpfast import _check, _core
 from ocpfast.agent import Agent
+from ocpfast.executors import (
+    Failure,
+    LostError,
+    Part,
+    Threads,
+    Workers,
+    available_cores,
+    check_executor,
+    in_this_process,
+    pickled,
+    shared,
+    unpickled,
+    work_off,
+    workers_of,
+)
 from ocpfast.randomness import Seed, Streams
-from ocpfast.results import Result
+from ocpfast.results import Result, compact
 from ocpfast.systems import System
 
-__all__ = ["Interrupted", "run"]
+__all__ = ["ExecutorError", "Interrupted", "run"]
 
 AgentSource: TypeAlias = Agent | Sequence[Agent] | Callable[[np.random.Generator], Agent]
 
 # Small enough that the last chunks keep all workers busy, large enough that a hundred thousand simulations of
 # microseconds are not a hundred thousand calls.
 _CHUNKS_PER_WORKER = 16
-_REFRESH_SECONDS = 0.1
 
 
 class Interrupted(KeyboardInterrupt):
@@ -47,6 +62,47 @@ class Interrupted(KeyboardInterrupt):
         return Interrupted, (self.result, self.simulations)
 
 
+class ExecutorError(BrokenExecutor):
+    """The executor of a `run` lost a task: workers died or could not be reached, or it was shut down.
+
+    What it said itself is the ``__cause__``. Errors of agents and systems are not this: they are raised as they are,
+    whoever ran the simulation.
+
+    Attributes
+    ----------
+    result : Result
+        Rewards of the simulations that were complete.
+    simulations : list of int
+        Which simulations they are. With the same integer as ``rng``, ``run(..., simulations=1, first_simulation=i)``
+        does simulation i, and so any of the others.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> import ocpfast as ocp
+    >>> executor = ThreadPoolExecutor(2)
+    >>> executor.shutdown()
+    >>> agent = ocp.OCP(ocp.TabulaRasa(20, 2, horizon=20))
+    >>> try:
+    ...     result = ocp.run(agent, ocp.Chain(20), simulations=3, executor=executor, progress=False)
+    ... except ocp.ExecutorError as error:
+    ...     error.simulations
+    []
+    """
+
+    def __init__(self, result: Result, simulations: list[int], reason: str) -> None:
+        super().__init__(
+            f"the executor failed after {len(simulations)} complete simulations, which are in this error's result: "
+            f"{reason}"
+        )
+        self.result = result
+        self.simulations = simulations
+        self._reason = reason
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ExecutorError, (self.result, self.simulations, self._reason)
+
+
 class Bar(tqdm):  # type: ignore[type-arg]
     """A progress bar that starts no thread of its own."""
 
@@ -62,6 +118,7 @@ def run(
     *,
     workers: int | None = None,
     progress: bool | Callable[[int], object] = True,
+    executor: Executor | None = None,
     keep_agents: bool = False,
     first_simulation: int = 0,
 ) -> Result:
@@ -81,11 +138,17 @@ def run(
         The number of simulations; by default the length of the sequence, or 1.
     rng : None, int, SeedSequence, BitGenerator or Generator
         The source of all randomness; each simulation has its own streams (see `simulation_streams`), so results do
-        not depend on `workers`.
+        not depend on `workers` or `executor`.
     workers : int, optional
-        The number of threads; by default one for each core.
+        The number of threads; by default one for each core. With an executor: how many tasks it runs at the same time,
+        which decides how simulations are divided; by default what it says itself.
     progress : bool or callable, default True
-        Show a progress bar; or call this with the number of episodes that are done, about ten times a second.
+        Show a progress bar; or call this with the number of episodes that are done, about ten times a second. With an
+        executor in other processes, episodes count when their simulation has come back.
+    executor : concurrent.futures.Executor, optional
+        Who runs the simulations instead of threads of our own: a process pool, dask's, MPI's (see the examples). It is
+        not shut down. Agent and system are pickled for it, unless its workers are threads; of what is large, a callable
+        that makes the agent sends its name alone.
     keep_agents : bool, default False
         Keep each simulation's agent as it was at the end, in `Result.agents`.
     first_simulation : int, default 0
@@ -100,7 +163,9 @@ def run(
     Raises
     ------
     Interrupted
-        On Ctrl-C, within a second, with what was complete.
+        On Ctrl-C, within a second, with what was complete. What an executor has not begun is cancelled.
+    ExecutorError
+        If the executor fails, with what was complete.
 
     Examples
     --------
@@ -109,8 +174,21 @@ def run(
     >>> result = ocp.run(agent, ocp.Chain(20), episodes=200, simulations=3, rng=0, progress=False)
     >>> result.rewards[:, -1]
     array([1., 1., 1.])
+
+    On more than one machine, with dask::
+
+        client = distributed.Client("scheduler:8786")
+        executor = client.get_executor()
+        result = ocp.run(agent, system, episodes=1000, simulations=10_000, rng=0, executor=executor)
+
+    or MPI, in a script that ``mpiexec -n 128 python -m mpi4py.futures script.py`` starts::
+
+        if __name__ == "__main__":
+            with mpi4py.futures.MPIPoolExecutor() as executor:
+                result = ocp.run(agent, system, episodes=1000, simulations=10_000, rng=0, executor=executor)
     """
     check_system(system, "run()")
+    check_executor(executor)
     episodes = _check.integer(episodes, "episodes", 1)
     if simulations is not None:
         simulations = _check.integer(simulations, "simulations", 1)
@@ -121,40 +199,40 @@ def run(
             raise ValueError(f"simulations: expected {len(agent)}, one for each agent, got {simulations}")
         simulations = len(agent)
     n = simulations or 1
-    n_workers = min(n, available_cores() if workers is None else _check.integer(workers, "workers", 1))
+    if workers is not None:
+        n_workers = _check.integer(workers, "workers", 1)
+    else:
+        n_workers = available_cores() if executor is None else workers_of(executor)
+    n_workers = min(n, n_workers)
 
     first_number = _check.integer(first_simulation, "first_simulation", 0, 2**32 - n)
     report = progress if callable(progress) else None
     show = report is None and _check.flag(progress, "progress")
-    job = _Job(agent, system, episodes, n, rng, keep_agents, first_number)
+    job = _Job(agent, system, episodes, n, Streams(rng, first_number), keep_agents)
     chunk = max(1, n // (n_workers * _CHUNKS_PER_WORKER))
-    pool = ThreadPoolExecutor(n_workers, thread_name_prefix="ocpfast")
-    pending: set[Future[None]] = set()
-    try:
-        pending = {pool.submit(job.simulate, first, min(first + chunk, n)) for first in range(0, n, chunk)}
-        with Bar(total=n * episodes, unit="episode", unit_scale=True, disable=not show) as bar:
-            while pending:
-                done, pending = wait(pending, _REFRESH_SECONDS, FIRST_EXCEPTION)
-                bar.update(job.episodes_done() - bar.n)
-                if report is not None:
-                    report(job.episodes_done())
-                for future in done:
-                    future.result()
-    except KeyboardInterrupt:
-        job.stop()
-        pool.shutdown(cancel_futures=True)
-        raise Interrupted(*job.complete()) from None
-    except BaseException:
-        job.stop()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
+    parts = [(first, min(first + chunk, n)) for first in range(0, n, chunk)]
+    with Bar(total=n * episodes, unit="episode", unit_scale=True, disable=not show) as bar:
+
+        def watch() -> None:
+            bar.update(job.episodes_done() - bar.n)
+            if report is not None:
+                report(job.episodes_done())
+
+        try:
+            if executor is None:
+                with ThreadPoolExecutor(n_workers, thread_name_prefix="ocpfast") as pool:
+                    work_off(parts, Threads(job, pool), n_workers, watch)
+            elif in_this_process(executor):
+                work_off(parts, Threads(job, executor), n_workers, watch)
+            else:
+                work_off(parts, Workers(job.sender(agent, parts, executor), job.take), n_workers, watch)
+        except KeyboardInterrupt:
+            raise Interrupted(*job.complete()) from None
+        except BrokenExecutor as error:
+            said = error.__cause__ if isinstance(error, LostError) else error
+            reason = ": ".join(filter(None, (type(said).__name__, str(said))))
+            raise ExecutorError(*job.complete(), reason) from said
     return job.result()
-
-
-def available_cores() -> int:
-    """The number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_system(system: object, caller: str) -> None:
@@ -210,15 +288,13 @@ class _Job:
         system: System,
         episodes: int,
         simulations: int,
-        rng: Seed,
+        streams: Streams,
         keep_agents: bool,
-        first_simulation: int,
     ) -> None:
         self._system = system  # kept alive: the capsule points into it
         self._capsule = system.capsule
         self._make_agent = _maker(agent, system)
-        self._first = first_simulation
-        self._streams = Streams(rng, first_simulation)
+        self._streams = streams
         try:
             self._rewards = np.empty((simulations, episodes))
             self._optimal = np.empty((simulations, episodes))
@@ -246,12 +322,44 @@ class _Job:
                 agent_bitgen=agent._capsule,
                 rewards=self._rewards[i],
                 optimal=self._optimal[i],
-                simulation=self._first + i,
+                simulation=self._streams.first + i,
                 control=control,
             )
             agent._stochastic |= not self._system.deterministic_steps
             if self._keep_agents:
                 self._agents[i] = agent
+
+    def sender(self, agent: AgentSource, parts: list[Part], executor: Executor) -> Callable[[Part], Future[Any]]:
+        """A function that submits a part to an executor; all that must be pickled for it is pickled here."""
+        agents: dict[int, Any]
+        if isinstance(agent, Sequence) and not isinstance(agent, Agent):
+            agents = {first: pickled(list(agent[first:last]), "agent", executor) for first, last in parts}
+        else:
+            one = shared(pickled(agent, "agent", executor), executor)
+            agents = {first: one for first, _ in parts}
+        system = shared(pickled(self._system, "system", executor), executor)
+        # dask takes calls with equal arguments for one call, and may answer with what came of it in an earlier run
+        run = uuid.uuid4().hex
+
+        def send(part: Part) -> Future[Any]:
+            first, last = part
+            streams, episodes = self._streams.starting_at(first), self._rewards.shape[1]
+            return executor.submit(
+                _simulate_elsewhere, run, agents[first], system, streams, episodes, last - first, self._keep_agents
+            )
+
+        return send
+
+    def outcome(self) -> tuple[Any, ...]:
+        """What `take` takes, of a job that is done."""
+        return self._rewards, compact(self._optimal), self._agents
+
+    def take(self, part: Part, outcome: tuple[Any, ...]) -> None:
+        """Put the outcome of a job that was part of this one in its place."""
+        first, last = part
+        self._rewards[first:last], self._optimal[first:last], agents = outcome
+        self._agents.update({first + i: agent for i, agent in agents.items()})
+        self._complete[first:last] = True
 
     def stop(self) -> None:
         """Make all simulations stop within a step."""
@@ -260,6 +368,8 @@ class _Job:
             control.stop()
 
     def episodes_done(self) -> int:
+        if not self._controls:  # simulated elsewhere
+            return int(np.count_nonzero(self._complete)) * self._rewards.shape[1]
         return sum(control.episodes_done for control in self._controls)
 
     def result(self) -> Result:
@@ -275,6 +385,37 @@ class _Job:
         optimal = self._optimal if whole else self._optimal[which]
         agents = [self._agents[i] for i in which] if self._keep_agents else None
         return Result(rewards, None if np.isnan(optimal).any() else optimal, agents)
+
+
+# One agent and one system stay in a worker from task to task: a table that first must be solved is solved once.
+_unpickled = functools.lru_cache(maxsize=2)(unpickled)
+# The run that Ctrl-C ended here: a process pool has handed out tasks of it that can no longer be cancelled.
+_interrupted_run = ""
+
+
+def _simulate_elsewhere(
+    run: str, agent: bytes, system: bytes, streams: Streams, episodes: int, simulations: int, keep_agents: bool
+) -> tuple[Any, ...] | Failure:
+    """A part of a run, in a worker of an executor."""
+    global _interrupted_run
+    if run == _interrupted_run:
+        raise KeyboardInterrupt
+    try:
+        job = _Job(
+            _unpickled(agent, "agent"), _unpickled(system, "system"), episodes, simulations, streams, keep_agents
+        )
+        if threading.current_thread() is threading.main_thread():
+            # Ctrl-C reaches the processes of a pool as well, but main threads only, and not while they compute
+            with ThreadPoolExecutor(1, thread_name_prefix="ocpfast") as pool:
+                work_off([(0, simulations)], Threads(job, pool), 1, watch=lambda: None)
+        else:
+            job.simulate(0, simulations)
+        return job.outcome()
+    except KeyboardInterrupt:
+        _interrupted_run = run
+        raise
+    except Exception as error:
+        return Failure(error)
 
 
 def _maker(agent: AgentSource, system: System) -> Callable[[int, Streams], Agent]:

@@ -1,7 +1,6 @@
 """OCP one step at a time: the order of calls, options, copies, warnings and bad input."""
 
 import copy
-import pickle
 import threading
 import warnings
 
@@ -262,11 +261,6 @@ def test_copies_share_nothing_that_changes():
     assert trajectory(twin) == trajectory(deep) == trajectory(shallow)
     assert agent.statistics() == before
     assert trajectory(agent.copy(rng=7)) == trajectory(agent.copy(rng=7))
-
-
-def test_pickling_is_refused_in_words():
-    with pytest.raises(TypeError, match=r"an OCP agent cannot be pickled; copy\(\) copies it"):
-        pickle.dumps(table())
 
 
 def test_a_warning_that_is_an_error_loses_nothing():

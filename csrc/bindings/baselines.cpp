@@ -11,6 +11,7 @@
 #include "ocpfast/agent/random.hpp"
 #include "ocpfast/hypothesis/averages.hpp"
 #include "ocpfast/hypothesis/least_squares.hpp"
+#include "saving.hpp"
 
 namespace {
 
@@ -29,7 +30,7 @@ py::dict counts(const Agent& agent) {
 template <class Agent, class AddCounts>
 py::class_<Agent> bind_estimator(py::module_& m, const char* name, AddCounts add_counts) {
     bind_simulate<Agent>(m);
-    return py::class_<Agent>(m, name)
+    return bind_saving(py::class_<Agent>(m, name))
         .def("act", &act<Agent>, py::arg("state"), py::arg("bitgen"))
         .def("greedy", &greedy<Agent>, py::arg("state"), py::arg("period"))
         .def("observe", &observe<Agent>, py::arg("next_state"), py::arg("reward"), py::arg("terminated"),
@@ -110,7 +111,7 @@ void bind_baselines(py::module_& m) {
              py::arg("discount"));
 
     bind_simulate<ocp::RandomPolicy>(m);
-    py::class_<ocp::RandomPolicy>(m, "RandomPolicy")
+    bind_saving(py::class_<ocp::RandomPolicy>(m, "RandomPolicy"))
         .def(py::init<std::int64_t>(), py::arg("n_actions"))
         .def("act", &act_randomly, py::arg("state"), py::arg("bitgen"))
         .def(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from types import ModuleType
 
+from ocpfast.executors import available_cores
 from ocpfast.experiments import chain, pendulum
 from ocpfast.experiments.jobs import Folder, calibration, run_jobs
 from ocpfast.experiments.report import write_report, write_tables
-from ocpfast.running import available_cores
 
 __all__ = ["EXPERIMENTS", "reproduce"]
 

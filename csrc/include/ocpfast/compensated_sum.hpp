@@ -14,6 +14,11 @@ public:
     }
     double value() const { return sum_ + lost_; }
 
+    template <class Archive>
+    void archive(Archive& a) {
+        a(sum_, lost_);
+    }
+
 private:
     double sum_ = 0, lost_ = 0;
 };

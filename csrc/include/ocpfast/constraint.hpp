@@ -16,6 +16,11 @@ struct Estimate {
     // Whether U rests on what was observed alone. With prior bounds every U is finite, so this is a flag of
     // its own and not "U < +inf".
     bool determined = false;
+
+    template <class Archive>
+    void archive(Archive& a) {
+        a(lower, upper, determined);
+    }
 };
 
 // "Q_t(x,a) lies in [lower, upper]", known beforehand; one pair a layer, or one for all.
@@ -30,6 +35,11 @@ struct Constraint {
     std::int64_t sequence;
     std::int64_t episode;
     std::int64_t identity = sequence;  // stays when the constraint is seen again and becomes more recent
+
+    template <class Archive>
+    void archive(Archive& a) {
+        a(index, lower, upper, sequence, episode, identity);
+    }
 
     bool says_nothing() const { return lower == -infinity && upper == infinity; }
     bool same_interval(const Constraint& other) const {

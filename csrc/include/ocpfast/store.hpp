@@ -31,6 +31,11 @@ public:
     struct Entry {
         Constraint constraint;
         bool kept;
+
+        template <class Archive>
+        void archive(Archive& a) {
+            a(constraint, kept);
+        }
     };
 
     explicit ConstraintStore(Hypotheses hypotheses, Selection selection = Selection::all, std::int64_t window = 0)

@@ -55,6 +55,20 @@ public:
 
     std::int64_t n_searches() const { return n_searches_; }
 
+    // What was seen by searches before this one needs no keeping: the next one has a stamp of its own.
+    template <class Archive, class IsPoint>
+    void archive(Archive& a, std::int64_t n_points, const IsPoint& is_point, std::int64_t n_actions) {
+        a(way_, nothing_new_, n_searches_);
+        if constexpr (Archive::loading) {
+            for (const Step& step : way_) {
+                a.require(is_point(step.point), "a state");
+                a.require_index(step.action, 0, n_actions);
+            }
+            seen_.assign(static_cast<std::size_t>(n_points), 0);
+            stamp_ = 0;
+        }
+    }
+
 private:
     static constexpr std::int64_t none = -1;
     struct Node {
@@ -64,6 +78,10 @@ private:
     };
     struct Step {
         std::int64_t point, action;
+        template <class Archive>
+        void archive(Archive& a) {
+            a(point, action);
+        }
     };
 
     static std::int64_t first_new(const Class& known, std::int64_t layer, std::int64_t point, double upper) {

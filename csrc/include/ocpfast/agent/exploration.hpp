@@ -48,6 +48,13 @@ public:
         return best;
     }
 
+    template <class Archive>
+    void archive(Archive& a) {
+        a.same(kind_, "exploration");
+        a.same(parameter_, "exploration");
+        a.same(random_ties_, "ties");
+    }
+
 private:
     template <class Value>
     static std::int64_t one_of_tied(std::int64_t first, std::int64_t n_actions, const Value& value,

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -151,6 +152,48 @@ public:
     // was optimal, if Q* is in the class. Not recorded in time-homogeneous classes.
     bool last_episode_determined() const { return last_determined_; }
 
+    // ---- saving and loading --------------------------------------------------------------------------------
+
+    static std::string kind() { return std::string("OCP on ") + Class::kind; }
+
+    // See archive.hpp.
+    template <class Archive>
+    void archive(Archive& a) {
+        a.same(options_.ties, "ties");
+        a.same(options_.replay, "replay");
+        a.same(options_.immediate, "update");
+        a.same(options_.discount, "discount");
+        a(known_);
+        const std::int64_t n_points = n_points_now();
+        const auto is_point = [this, n_points](std::int64_t point) {
+            if constexpr (Class::may_be_open) {
+                if (known_.partition().open()) return known_.is_point(point);
+            }
+            return point >= 0 && point < n_points;
+        };
+        const auto is_point_or_nowhere = [&](std::int64_t point) { return point == nowhere_ || is_point(point); };
+        a.index(period_, 0, horizon_ == 0 ? INT64_MAX : horizon_);
+        a(point_, known_at_);
+        a.index(action_, 0, n_actions_);
+        a(waiting_, all_determined_, last_determined_, best_, visited_, n_episodes_, n_periods_);
+        a.require(is_point_or_nowhere(point_) && is_point_or_nowhere(known_at_), "a state");
+        a.require(point_ != nowhere_ || !waiting_, "a state");
+        a.require_index(best_.action, 0, n_actions_);
+        a.require(visited_.size() <= static_cast<std::size_t>(period_), "the length of an episode");
+        for (const Visited& step : visited_) {
+            a.require_index(step.index, 0, n_indices_now());
+            a.require(is_point_or_nowhere(step.next), "a state");
+        }
+        if (options_.ties == Ties::least_visited) {
+            if constexpr (Archive::loading) visits_.resize(static_cast<std::size_t>(n_indices_now()));
+            a.fixed(visits_);
+        }
+        a.fixed(pair_visited_);
+        if (stores_transitions_) transitions_.archive(a, n_points, is_point);
+        if (replays_) replay_.archive(a, n_points, is_point, transitions_);
+        if (options_.ties == Ties::directed) directed_.archive(a, n_points, is_point, n_actions_);
+    }
+
     // ---- statistics ----------------------------------------------------------------------------------------
 
     std::int64_t n_episodes() const { return n_episodes_; }
@@ -205,6 +248,18 @@ private:
         const bool ended = terminal || ending == OCP_TRUNCATED;
         if (ended) end_episode(terminal);
         return ended;
+    }
+
+    // Points and indices are below these; an open domain has as many as were met.
+    std::int64_t n_points_now() const {
+        if constexpr (Class::may_be_open) {
+            if (known_.partition().open()) return known_.n_points();
+        }
+        return known_.partition().n_points();
+    }
+    std::int64_t n_indices_now() const {
+        const auto& partition = known_.partition();
+        return partition.open() ? n_points_now() * n_actions_ : partition.n_cells();
     }
 
     std::int64_t layer(std::int64_t period) const { return horizon_ == 0 ? 0 : period; }
@@ -422,6 +477,10 @@ private:
     struct Visited {
         std::int64_t index, next;
         double reward;
+        template <class Archive>
+        void archive(Archive& a) {
+            a(index, next, reward);
+        }
     };
     std::vector<Visited> visited_;  // this episode's transitions, where revisit looks at them
 

@@ -45,6 +45,14 @@ public:
 
     void end_episode() {}  // all is learned by then
 
+    static constexpr const char* kind = "Q-learning";
+    template <class Archive>
+    void archive(Archive& a) {
+        a.same(learning_rate_, "learning rate");
+        a.same(discount_, "discount");
+        a.fixed(values_);
+    }
+
 private:
     double largest(std::int64_t layer, std::int64_t point) const {
         double largest = value(partition_->cell(layer, point, 0));

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <string>
 
 #include "ocpfast/agent/exploration.hpp"
 #include "ocpfast/system.h"
@@ -44,6 +45,13 @@ public:
     std::int64_t n_actions() const { return n_actions_; }
     std::int64_t n_episodes() const { return n_episodes_; }
     std::int64_t n_periods() const { return n_periods_; }
+
+    static std::string kind() { return "the random policy"; }
+    template <class Archive>
+    void archive(Archive& a) {
+        a.same(n_actions_, "number of actions");
+        a(period_, waiting_, n_episodes_, n_periods_);
+    }
 
 private:
     std::int64_t n_actions_;

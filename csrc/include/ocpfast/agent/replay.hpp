@@ -94,6 +94,28 @@ public:
 
     std::int64_t n_recomputed() const { return n_recomputed_; }
 
+    template <class Archive, class IsPoint>
+    void archive(Archive& a, std::int64_t n_points, const IsPoint& is_point, const Transitions& transitions) {
+        if constexpr (Archive::loading) {
+            value_.resize(slot(n_layers_, 0) + static_cast<std::size_t>(n_points_ == 0 ? n_points : 0));
+            mark_.resize(value_.size());
+        }
+        a.columns(value_, &Value::upper, &Value::lower, &Value::determined);
+        a.columns(mark_, [](Mark& mark) -> std::uint8_t& { return reinterpret_cast<std::uint8_t&>(mark); });
+        a.items(dirty_);
+        a.items(fresh_);
+        a(waiting_layers_, left_behind_, n_recomputed_);
+        if constexpr (!Archive::loading) return;
+        for (const Mark mark : mark_) a.require(mark <= Mark::outdated, "a mark");
+        for (const auto& points : dirty_) {
+            for (const std::int64_t point : points) a.require(is_point(point), "a state");
+        }
+        for (const auto& edges : fresh_) {
+            for (const std::int64_t edge : edges) a.require(transitions.in_use(edge), "an index");
+        }
+        for (const std::int64_t layer : waiting_layers_) a.require_index(layer, 0, n_layers_);
+    }
+
 private:
     struct Value {  // sup and inf over what is left of max_a Q
         double upper, lower;

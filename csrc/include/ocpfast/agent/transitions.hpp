@@ -24,6 +24,11 @@ public:
         std::int32_t following_outgoing;  // linked lists through the edges, -1 at their end
         std::int32_t following_incoming;
         double reward;
+
+        template <class Archive>
+        void archive(Archive& a) {
+            a(point, action, next, following_outgoing, following_incoming, reward);
+        }
     };
 
     Transitions() = default;
@@ -50,9 +55,10 @@ public:
         for (; size() > capacity; oldest_.pop_front()) {
             const std::int32_t number = oldest_.front();
             forgotten(number);
-            const Edge& edge = edges_[at(number)];
+            const Edge edge = edges_[at(number)];
             unlink(outgoing_[action_slot(0, edge.point, edge.action)], number, &Edge::following_outgoing);
             if (edge.next != terminal) unlink(incoming_[slot(0, edge.next)], number, &Edge::following_incoming);
+            edges_[at(number)].point = -1;
             free_.push_back(number);
         }
     }
@@ -112,7 +118,73 @@ public:
     // Edges of a layer that lead to `next`: follow following_incoming.
     std::int64_t first_incoming(std::int64_t layer, std::int64_t next) const { return incoming_[slot(layer, next)]; }
 
+    bool in_use(std::int64_t edge) const {
+        return edge >= 0 && at(edge) < edges_.size() && edges_[at(edge)].point >= 0;
+    }
+
+    // n_points: as many as there are now, also where the domain is open; is_point tells which of them there are.
+    template <class Archive, class IsPoint>
+    void archive(Archive& a, std::int64_t n_points, const IsPoint& is_point) {
+        a(edges_);
+        if (n_points_ == 0) {
+            if constexpr (Archive::loading) {
+                incoming_.resize(at(n_points));
+                outgoing_.resize(at(n_points * n_actions_));
+            }
+            a(oldest_, free_);
+        }
+        a.fixed(outgoing_);
+        a.fixed(incoming_);
+        if constexpr (Archive::loading) check(a, n_points, is_point);
+    }
+
 private:
+    // Each edge that is in use stands on the lists that it belongs to, once; what is free stands on none.
+    template <class Archive, class IsPoint>
+    void check(Archive& a, std::int64_t n_points, const IsPoint& is_point) const {
+        const auto n = static_cast<std::int64_t>(edges_.size());
+        a.require(n < INT32_MAX, "the number of transitions");
+        std::int64_t n_used = 0, n_leading = 0;
+        for (const Edge& edge : edges_) {
+            if (edge.point < 0) continue;
+            a.require(is_point(edge.point) && (edge.next == terminal || is_point(edge.next)), "a transition");
+            a.require_index(edge.action, 0, n_actions_);
+            ++n_used;
+            n_leading += edge.next != terminal;
+        }
+        std::vector<std::uint8_t> listed(edges_.size(), 0);
+        for (const std::int32_t e : free_) {
+            a.require_index(e, 0, n);
+            a.require(!in_use(e) && !listed[at(e)], "a list of transitions");
+            listed[at(e)] = 1;
+        }
+        a.require(n_used == size(), "a list of transitions");
+        // As many steps as there are edges, each along a list of its own: so no list has a loop or shares a tail.
+        const auto walk = [&](const std::vector<std::int32_t>& heads, std::int64_t n_edges, auto following,
+                              auto owner) {
+            std::int64_t n_steps = 0;
+            for (std::size_t head = 0; head < heads.size(); ++head) {
+                for (std::int64_t e = heads[head]; e != -1; e = edges_[at(e)].*following) {
+                    a.require_index(e, 0, n);
+                    a.require(in_use(e) && owner(edges_[at(e)], head) && ++n_steps <= n_edges, "a list of transitions");
+                }
+            }
+            a.require(n_steps == n_edges, "a list of transitions");
+        };
+        walk(outgoing_, n_used, &Edge::following_outgoing, [&](const Edge& edge, std::size_t head) {
+            return head % at(n_points * n_actions_) == at(edge.point * n_actions_ + edge.action);
+        });
+        walk(incoming_, n_leading, &Edge::following_incoming,
+             [&](const Edge& edge, std::size_t head) { return head % at(n_points) == at(edge.next); });
+        if (n_points_ != 0) return;
+        for (const std::int32_t e : oldest_) {
+            a.require_index(e, 0, n);
+            a.require(in_use(e) && !listed[at(e)], "a list of transitions");
+            listed[at(e)] = 1;
+        }
+        a.require(static_cast<std::int64_t>(oldest_.size()) == n_used, "a list of transitions");
+    }
+
     std::int32_t place() {
         std::int32_t number = static_cast<std::int32_t>(edges_.size());
         if (free_.empty()) {

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "ocpfast/agent/exploration.hpp"
@@ -66,6 +67,21 @@ public:
     const Estimates& known() const { return known_; }
     std::int64_t n_episodes() const { return n_episodes_; }
     std::int64_t n_periods() const { return n_periods_; }
+
+    // ---- saving and loading ----------------------------------------------------------------------------------
+
+    static std::string kind() { return Estimates::kind; }
+
+    // See archive.hpp.
+    template <class Archive>
+    void archive(Archive& a) {
+        const Partition& partition = known_.partition();
+        a(known_, exploration_);
+        a.index(period_, 0, partition.homogeneous() ? INT64_MAX : partition.horizon());
+        a.index(point_, 0, partition.n_points());
+        a.index(action_, 0, partition.n_actions());
+        a(waiting_, n_episodes_, n_periods_);
+    }
 
 private:
     std::int64_t layer() const { return known_.partition().layer(period_); }

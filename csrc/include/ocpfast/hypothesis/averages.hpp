@@ -60,6 +60,18 @@ public:
     std::int64_t n_sweeps() const { return iteration_.n_sweeps() + n_backward_; }
     std::int64_t n_skipped() const { return iteration_.n_skipped(); }
 
+    static constexpr const char* kind = "LSVI on cells";
+    template <class Archive>
+    void archive(Archive& a) {
+        a.same(sweeps_, "number of sweeps");
+        a.fixed(value_);
+        a(visited_, edges_);
+        a.fixed(incoming_);
+        a.items(waiting_);
+        a(n_backward_, iteration_);
+        if constexpr (Archive::loading) check(a);
+    }
+
 private:
     struct Visited {  // a cell with data
         std::int64_t cell;
@@ -68,6 +80,10 @@ private:
         std::int32_t first_edge = -1;
         bool waits = false;  // for the next fit: something it is made of changed
         double mean_reward() const { return rewards.value() / static_cast<double>(count); }
+        template <class Archive>
+        void archive(Archive& a) {
+            a(cell, count, rewards, first_edge, waits);
+        }
     };
     struct Edge {
         std::int64_t count = 0;
@@ -75,7 +91,55 @@ private:
         std::int32_t next;                // a point of the layer after the cell's
         std::int32_t following;           // of the same cell, -1 at the end
         std::int32_t following_incoming;  // to the same point
+        template <class Archive>
+        void archive(Archive& a) {
+            a(count, from, next, following, following_incoming);
+        }
     };
+
+    // Each edge stands on the lists that it belongs to, once, and leads to a layer that there is.
+    template <class Archive>
+    void check(Archive& a) {
+        const std::int64_t n = n_transitions(), n_points = partition_->n_points(), last = partition_->n_layers() - 1;
+        const auto n_visited = static_cast<std::int64_t>(visited_.size());
+        const bool homogeneous = partition_->homogeneous();
+        a.require(n_visited <= partition_->n_cells() && n < INT32_MAX, "a size");
+        for (const Edge& edge : edges_) {
+            a.require_index(edge.from, 0, n_visited);
+            a.require_index(edge.next, 0, n_points);
+            a.require(edge.count > 0, "a count");
+        }
+        std::int64_t n_steps = 0;
+        std::fill(slot_of_cell_.begin(), slot_of_cell_.end(), -1);
+        for (std::int64_t number = 0; number < n_visited; ++number) {
+            const Visited& cell = visited_[at(number)];
+            a.require_index(cell.cell, 0, partition_->n_cells());
+            a.require(slot_of_cell_[at(cell.cell)] == -1 && cell.count > 0, "a cell");
+            a.require(cell.first_edge == -1 || homogeneous || partition_->layer_of_cell(cell.cell) < last, "a cell");
+            slot_of_cell_[at(cell.cell)] = static_cast<std::int32_t>(number);
+            for (std::int64_t e = cell.first_edge; e != -1; e = edges_[at(e)].following) {
+                a.require_index(e, 0, n);
+                a.require(edges_[at(e)].from == number && ++n_steps <= n, "a list of transitions");
+            }
+        }
+        a.require(n_steps == n, "a list of transitions");
+        if (homogeneous) return;
+        const auto layer_of = [&](std::int64_t number) { return partition_->layer_of_cell(visited_[at(number)].cell); };
+        for (std::int64_t head = 0; head < static_cast<std::int64_t>(incoming_.size()); ++head) {
+            for (std::int64_t e = incoming_[at(head)]; e != -1; e = edges_[at(e)].following_incoming) {
+                a.require_index(e, 0, n);
+                const Edge& edge = edges_[at(e)];
+                a.require(edge.next == head % n_points && layer_of(edge.from) == head / n_points - 1 && --n_steps >= 0,
+                          "a list of transitions");
+            }
+        }
+        for (std::int64_t layer = 0; layer <= last; ++layer) {
+            for (const std::int32_t number : waiting_[at(layer)]) {
+                a.require_index(number, 0, n_visited);
+                a.require(layer_of(number) == layer, "a cell");
+            }
+        }
+    }
 
     static std::size_t at(std::int64_t number) { return static_cast<std::size_t>(number); }
 

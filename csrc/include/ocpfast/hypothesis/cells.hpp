@@ -79,6 +79,11 @@ public:
         double upper;         // max_a of the upper values
         std::int32_t action;  // the lowest action that attains it
         bool determined;      // whether some action that attains it is determined
+
+        template <class Archive>
+        void archive(Archive& a) {
+            a(upper, action, determined);
+        }
     };
 
     Best best(std::int64_t layer, std::int64_t point) const {
@@ -224,6 +229,39 @@ public:
     std::int64_t n_determined() const {
         return std::count_if(determined_.begin(), determined_.end(), [](std::uint8_t d) { return d != 0; });
     }
+    // ---- saving and loading ----------------------------------------------------------------------------------
+
+    static constexpr const char* kind = "cells";
+    template <class Archive>
+    void archive(Archive& a) {
+        a.same(selection_, "selection");
+        a.same(window_, "window");
+        a.same(track_lower_, "lower");
+        a.same(prior_.lower, "lower bound");
+        a.same(prior_.upper, "upper bound");
+        a(coherent_, episode_, n_rejected_, n_contradictions_, n_staged_rejected_, n_staged_contradictions_);
+        a.fixed(upper_);
+        a.fixed(determined_);
+        a.fixed_or_empty(visited_, upper_.size());
+        a.fixed(lower_);
+        a.items(lowers_);
+        a(held_);
+        a.items(recent_);
+        a(observed_, staged_, staged_lowers_);
+        if constexpr (Archive::loading) {
+            const auto n = partition_->n_cells();
+            for (const Observed& one : observed_) a.require_index(one.cell, 0, n);
+            for (const auto& [key, one] : staged_lowers_) a.require_index(one.cell, 0, n);
+            std::fill(staged_slot_.begin(), staged_slot_.end(), -1);
+            for (std::size_t i = 0; i < staged_.size(); ++i) {
+                a.require_index(staged_[i].cell, 0, n);
+                staged_slot_[at(staged_[i].cell)] = static_cast<std::int32_t>(i);
+            }
+            // a recomputed L has its stored transition for a holder
+            for (const auto& [key, one] : staged_lowers_) a.require_index(std::get<0>(key), no_holder, held_.size());
+        }
+    }
+
     std::int64_t n_constraints() const {
         std::int64_t n = 0;
         for (std::int64_t cell = 0; cell < partition_->n_cells(); ++cell) {
@@ -239,19 +277,35 @@ private:
     struct Staged {
         std::int64_t cell;
         Estimate estimate;
+        template <class Archive>
+        void archive(Archive& a) {
+            a(cell, estimate);
+        }
     };
     struct StagedLower {
         std::int64_t cell;
         double lower;
+        template <class Archive>
+        void archive(Archive& a) {
+            a(cell, lower);
+        }
     };
     struct Recent {  // the smallest U of one episode
         std::int64_t episode;
         double upper;
         bool determined;
+        template <class Archive>
+        void archive(Archive& a) {
+            a(episode, upper, determined);
+        }
     };
     struct Observed {
         std::int64_t episode, cell;
         double lower;
+        template <class Archive>
+        void archive(Archive& a) {
+            a(episode, cell, lower);
+        }
     };
     struct Snapshot {
         double upper, lower;

@@ -80,13 +80,51 @@ public:
     std::int64_t n_sweeps() const { return n_sweeps_; }
     std::int64_t n_diverged() const { return n_diverged_; }  // fits that were cut short by largest_value
 
+    static constexpr const char* kind = "LSVI on linear features";
+    template <class Archive>
+    void archive(Archive& a) {
+        a.same(sweeps_, "number of sweeps");
+        a.items(blocks_);
+        a.fixed(first_edge_);
+        a(n_edges_, n_sweeps_, n_diverged_);
+        a.columns(memo_, &Memo::value, &Memo::version);
+        if constexpr (Archive::loading) check(a);
+    }
+
 private:
     struct Edge {
         std::int64_t index;      // (layer, point, action)
         std::int64_t next;       // the first of the indices that follow
         std::int64_t following;  // of the same index, -1 at the end
         double count;
+        template <class Archive>
+        void archive(Archive& a) {
+            a(index, next, following, count);
+        }
     };
+
+    // Each edge stands on the list of its index, once.
+    template <class Archive>
+    void check(Archive& a) const {
+        const std::int64_t n_cells = partition().n_cells();
+        std::int64_t n_edges = 0, n_steps = 0;
+        for (const Block& block : blocks_) {
+            n_edges += static_cast<std::int64_t>(block.edges.size());
+            for (const Edge& edge : block.edges) {
+                a.require_index(edge.index, 0, n_cells);
+                a.require_index(edge.next, 0, n_cells - partition().n_actions() + 1);
+            }
+        }
+        for (std::int64_t index = 0; index < n_cells; ++index) {
+            const std::vector<Edge>& edges = blocks_[at(features_->block(index))].edges;
+            for (std::int64_t e = first_edge_[at(index)]; e != -1; e = edges[at(e)].following) {
+                a.require_index(e, 0, edges.size());
+                a.require(edges[at(e)].index == index && ++n_steps <= n_edges, "a list of transitions");
+            }
+        }
+        a.require(n_steps == n_edges && n_edges == n_edges_, "a list of transitions");
+    }
+
     struct Block {  // periods that share their parameters
         explicit Block(std::size_t n) : equations(n), rewards(n, 0.0), theta(n, 0.0) {}
         NormalEquations equations;
@@ -95,6 +133,13 @@ private:
         std::vector<Edge> edges;
         std::uint64_t version = 0;  // of theta
         bool new_data = false;
+        template <class Archive>
+        void archive(Archive& a) {
+            a(equations);
+            a.fixed(rewards);
+            a.fixed(theta);
+            a(edges, version, new_data);
+        }
     };
     struct Memo {
         double value = 0;

@@ -33,6 +33,11 @@ public:
 
     std::size_t size() const { return holders_.size(); }
 
+    template <class Archive>
+    void archive(Archive& a) {
+        a(holders_);
+    }
+
 private:
     std::map<double, std::int64_t> holders_;
 };

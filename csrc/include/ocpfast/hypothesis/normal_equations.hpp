@@ -57,6 +57,12 @@ public:
         }
     }
 
+    template <class Archive>
+    void archive(Archive& a) {
+        a.fixed(gram_);  // its factor is made anew: the same bits
+        if constexpr (Archive::loading) factored_ = false;
+    }
+
 private:
     double tall(std::size_t i, std::size_t k) const {  // M, rows in the order of pivots
         return i < k ? 0.0 : length_[order_[i]] * factor_[i * n_ + k];

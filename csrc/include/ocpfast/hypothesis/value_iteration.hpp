@@ -93,6 +93,11 @@ public:
     std::int64_t n_sweeps() const { return n_sweeps_; }    // made in all runs
     std::int64_t n_skipped() const { return n_skipped_; }  // and stepped over
 
+    template <class Archive>
+    void archive(Archive& a) {
+        a(n_sweeps_, n_skipped_);  // all else is made anew by each run
+    }
+
 private:
     static constexpr std::int64_t first_attempt = 32;    // sweeps: policies have settled by then, mostly
     static constexpr std::int64_t multiplications = 16;  // of P, that take the time of a sweep or two

@@ -1,0 +1,245 @@
+"""Who runs the simulations of `ocpfast.run`: threads that share our memory, or an executor's workers that do not.
+
+`work_off` is the one loop that hands out parts of a run, watches them and cleans up, whoever does them. An executor is
+the caller's: nothing here shuts it down.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import importlib
+import os
+import pickle
+import traceback
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
+from typing import Any, Protocol, TypeAlias
+
+# Of a worker's tasks one runs and the others wait, so that no worker is idle for want of us and what waits is bounded.
+_TASKS_PER_WORKER = 3
+_REFRESH_SECONDS = 0.1
+_SMALL_BYTES = 100_000
+
+# Python 3.14's subinterpreters are threads too, but share no objects.
+_NOT_SHARED: tuple[type, ...] = tuple(filter(None, [getattr(concurrent.futures, "InterpreterPoolExecutor", None)]))
+
+_TO_PICKLE = {
+    "agent": "a callable must be a function at the top level of a module, not a lambda or a local function",
+    "system": "a system of one's own states its constructor's arguments in self.arguments",
+}
+
+Part: TypeAlias = tuple[int, int]  # simulations first .. last - 1
+
+
+class Place(Protocol):
+    """Where parts of a run are done."""
+
+    def submit(self, part: Part) -> Future[Any]:
+        """Have a part done."""
+
+    def settle(self, future: Future[Any], part: Part) -> None:
+        """Take in what came of a part, or raise what it raised."""
+
+    def give_up(self, pending: Mapping[Future[Any], Part]) -> None:
+        """Leave off; parts that are complete by now still count."""
+
+
+def work_off(parts: Iterable[Part], place: Place, workers: int, watch: Callable[[], None]) -> None:
+    """Have all parts done, a few at a time, and call `watch` ten times a second; whatever is raised ends it all."""
+    waiting = deque(parts)
+    pending: dict[Future[Any], Part] = {}
+    try:
+        while waiting or pending:
+            while waiting and len(pending) < workers * _TASKS_PER_WORKER:
+                future = place.submit(waiting[0])
+                pending[future] = waiting.popleft()
+            done, _ = wait(pending, _REFRESH_SECONDS, FIRST_COMPLETED)
+            for future in done:
+                place.settle(future, pending[future])
+                del pending[future]
+            watch()
+    except BaseException:
+        place.give_up(pending)
+        raise
+
+
+class StoppableJob(Protocol):
+    """Simulations in this process."""
+
+    def simulate(self, first: int, last: int) -> None:
+        """Do simulations first .. last - 1 in the calling thread."""
+
+    def stop(self) -> None:
+        """Make all threads return at once."""
+
+
+class Threads:
+    """Threads that work on the job itself."""
+
+    def __init__(self, job: StoppableJob, pool: Executor) -> None:
+        self._job = job
+        self._pool = pool
+
+    def submit(self, part: Part) -> Future[Any]:
+        """See `Place`."""
+        future: Future[Any] = _or_lost(lambda: self._pool.submit(self._job.simulate, *part))
+        return future
+
+    def settle(self, future: Future[Any], part: Part) -> None:
+        """See `Place`."""
+        if future.cancelled():  # by whoever shut down a pool of theirs
+            _or_lost(future.result)
+        future.result()
+
+    def give_up(self, pending: Mapping[Future[Any], Part]) -> None:
+        """See `Place`; no thread works on the job any more when this returns."""
+        self._job.stop()
+        wait([future for future in pending if not future.cancel()])
+
+
+class LostError(BrokenExecutor):
+    """A task of which the executor, rather than the simulation, says that it failed; its cause is what was said."""
+
+
+class Failure:
+    """What a simulation raised in another process, on its way back.
+
+    As a value, so that it is told from what the executor itself raises; checked to arrive, because an exception that
+    does not unpickle breaks a process pool.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        self._traceback = "".join(traceback.format_exception(error))
+        try:
+            pickle.loads(pickle.dumps(error))
+            self._error = error
+        except Exception:
+            self._error = RuntimeError(f"{type(error).__name__}: {error}")
+
+    def throw(self) -> None:
+        """Raise it here, with the traceback of there as its cause."""
+        raise self._error from _ElsewhereError(f"\n{self._traceback}")
+
+
+class _ElsewhereError(Exception):
+    """The traceback of another process, in words."""
+
+
+class Workers:
+    """An executor whose workers share nothing with us.
+
+    `call` submits a part to it; its value is a `Failure`, or goes to `take` with the part.
+    """
+
+    def __init__(self, call: Callable[[Part], Future[Any]], take: Callable[[Part, Any], None]) -> None:
+        self._call = call
+        self._take = take
+
+    def submit(self, part: Part) -> Future[Any]:
+        """See `Place`."""
+        future: Future[Any] = _or_lost(lambda: self._call(part))
+        return future
+
+    def settle(self, future: Future[Any], part: Part) -> None:
+        """See `Place`."""
+        value = _or_lost(future.result)
+        if isinstance(value, Failure):
+            value.throw()
+        self._take(part, value)
+
+    def give_up(self, pending: Mapping[Future[Any], Part]) -> None:
+        """See `Place`; what runs already cannot be stopped from here, and is left to itself."""
+        for future, part in pending.items():
+            if not future.cancel() and future.done() and not future.exception():
+                value = future.result()
+                if not isinstance(value, Failure):
+                    self._take(part, value)
+
+
+def _or_lost(ask: Callable[[], Any]) -> Any:
+    try:
+        return ask()
+    except Exception as error:
+        raise LostError from error
+
+
+def available_cores() -> int:
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_executor(executor: object) -> None:
+    """Raise where `executor` is neither None nor an executor."""
+    if executor is None or isinstance(executor, Executor):
+        return
+    hint = ""
+    if isinstance(executor, type) and issubclass(executor, Executor):
+        hint = "; make one: executor()"
+    elif hasattr(executor, "get_executor"):
+        hint = "; its get_executor() makes one"
+    raise TypeError(
+        f"executor: expected a concurrent.futures.Executor such as a ProcessPoolExecutor, got {executor!r}{hint}"
+    )
+
+
+def in_this_process(executor: Executor) -> bool:
+    """Whether tasks see our memory, so that nothing needs to be sent."""
+    return isinstance(executor, ThreadPoolExecutor) and not isinstance(executor, _NOT_SHARED)
+
+
+def workers_of(executor: Executor) -> int:
+    """How many tasks an executor runs at the same time; each kind says so in its own way, some not at all."""
+    # the standard library's and loky's; mpi4py's
+    for name in ("_max_workers", "num_workers"):
+        count = getattr(executor, name, None)
+        if isinstance(count, int) and count > 0:
+            return count
+    # dask's: the threads of all workers that are there now
+    ask = getattr(getattr(executor, "_client", None), "nthreads", None)
+    threads = ask() if callable(ask) else None
+    return (sum(threads.values()) if isinstance(threads, dict) else 0) or available_cores()
+
+
+def pickled(value: object, name: str, executor: Executor) -> bytes:
+    """A value in bytes for the executor's workers; `name` is the argument that errors name."""
+    dumps: Callable[[object], bytes] = pickle.dumps
+    if _is_dask(executor):
+        # its workers do not import the caller's script: what stands in it, or in a notebook, is sent by value
+        dumps = importlib.import_module("cloudpickle").dumps
+    try:
+        return dumps(value)
+    except Exception as error:
+        raise TypeError(
+            f"{name}: expected what can be pickled and so sent to the executor's workers, got {value!r} "
+            f"({error}); {_TO_PICKLE[name]}"
+        ) from error
+
+
+def shared(data: bytes, executor: Executor) -> Any:
+    """What to pass to every task for bytes that all of them need.
+
+    Dask, given a large part of a call by itself, brings it to each worker once, and again where it was lost with one.
+    """
+    if len(data) <= _SMALL_BYTES or not _is_dask(executor):
+        return data
+    with warnings.catch_warnings():
+        # beyond 10 MB dask advises to do what is done here
+        warnings.filterwarnings("ignore", message="Sending large graph")
+        return executor._client.submit(bytes, data)  # type: ignore[attr-defined]
+
+
+def _is_dask(executor: Executor) -> bool:
+    return type(executor).__module__.partition(".")[0] == "distributed"
+
+
+def unpickled(data: bytes, name: str) -> Any:
+    """In a worker: what `pickled` made bytes of."""
+    try:
+        return pickle.loads(data)
+    except Exception as error:
+        raise RuntimeError(
+            f"{name}: a worker of the executor cannot unpickle it ({type(error).__name__}: {error}); what it is made "
+            "of must be importable there"
+        ) from error
