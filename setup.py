@@ -12,7 +12,7 @@ if sys.platform == "win32":
     compile_args = ["/O2", "/std:c++17", "/fp:precise"]
 else:
     compile_args = ["-O3", "-std=c++17", "-ffp-contract=off", "-fvisibility=hidden", "-g0"]
-headers = glob("csrc/include/ocpfast/**/*.h*", recursive=True)
+headers = [path for kind in ("h", "hpp", "inl") for path in glob(f"csrc/include/ocpfast/**/*.{kind}", recursive=True)]
 
 core = Pybind11Extension(
     "ocpfast._core",

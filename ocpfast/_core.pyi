@@ -265,13 +265,13 @@ class Control:
     def episodes_done(self) -> int: ...
 
 def simulate(
-    agent: _Agent | _ValueAgent | RandomPolicy,
+    agents: Sequence[_Agent | _ValueAgent | RandomPolicy],
     system: object,
-    system_bitgen: object,
-    agent_bitgen: object,
+    system_bitgens: Sequence[object],
+    agent_bitgens: Sequence[object],
     rewards: NDArray[np.float64],
     optimal: NDArray[np.float64],
-    simulation: int,
+    first: int,
     control: Control,
-) -> bool: ...
+) -> list[bool]: ...
 def solve(system: object, q: NDArray[np.float64], v: NDArray[np.float64]) -> None: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import threading
 import uuid
 from collections.abc import Callable, Sequence
@@ -40,6 +41,9 @@ AgentSource: TypeAlias = Agent | Sequence[Agent] | Callable[[np.random.Generator
 # Small enough that the last chunks keep all workers busy, large enough that a hundred thousand simulations of
 # microseconds are not a hundred thousand calls.
 _CHUNKS_PER_WORKER = 16
+# Simulations side by side, where the system steps many: with 12 or more the processor is busy, and what they know of
+# the states they visit should stay in its caches.
+_LANES = 24
 
 
 class Interrupted(KeyboardInterrupt):
@@ -209,7 +213,7 @@ def run(
     report = progress if callable(progress) else None
     show = report is None and _check.flag(progress, "progress")
     job = _Job(agent, system, episodes, n, Streams(rng, first_number), keep_agents)
-    chunk = max(1, n // (n_workers * _CHUNKS_PER_WORKER))
+    chunk = _chunk(n, n_workers, system)
     parts = [(first, min(first + chunk, n)) for first in range(0, n, chunk)]
     with Bar(total=n * episodes, unit="episode", unit_scale=True, disable=not show) as bar:
 
@@ -279,6 +283,15 @@ def _check_fit(agent: object, system: System) -> Agent:
     return agent
 
 
+def _chunk(simulations: int, workers: int, system: System) -> int:
+    """How many simulations a worker gets at a time."""
+    if not system.steps_many:
+        return max(1, simulations // (workers * _CHUNKS_PER_WORKER))
+    share = -(-simulations // workers)
+    rounds = -(-share // _LANES)  # as even as possible: lanes that are empty at the end are lost
+    return -(-share // rounds)
+
+
 class _Job:
     """The simulations of one run, and what is known of them so far."""
 
@@ -310,24 +323,33 @@ class _Job:
         """Run simulations first .. last - 1, in the calling thread."""
         control = _core.Control()
         self._controls.append(control)
-        for i in range(first, last):
+        lanes = _LANES if self._system.steps_many else 1
+        for start in range(first, last, lanes):
             if self._stopped.is_set():
                 return
-            system_rng, agent_rng = self._streams.of(i)
-            agent = self._make_agent(i, self._streams).copy(agent_rng)
-            self._complete[i] = _core.simulate(
-                agent=agent._core,
+            self._simulate_together(range(start, min(start + lanes, last)), control)
+
+    def _simulate_together(self, numbers: range, control: _core.Control) -> None:
+        streams = [self._streams.of(i) for i in numbers]
+        agents = [self._make_agent(i, self._streams).copy(rng) for i, (_, rng) in zip(numbers, streams, strict=True)]
+        # a callable may make agents of several kinds, which do not go side by side
+        for _, group in itertools.groupby(range(len(agents)), lambda k: type(agents[k]._core)):
+            lanes = list(group)
+            rows = slice(numbers[lanes[0]], numbers[lanes[-1]] + 1)
+            self._complete[rows] = _core.simulate(
+                agents=[agents[k]._core for k in lanes],
                 system=self._capsule,
-                system_bitgen=system_rng.bit_generator.capsule,
-                agent_bitgen=agent._capsule,
-                rewards=self._rewards[i],
-                optimal=self._optimal[i],
-                simulation=self._streams.first + i,
+                system_bitgens=[streams[k][0].bit_generator.capsule for k in lanes],
+                agent_bitgens=[agents[k]._capsule for k in lanes],
+                rewards=self._rewards[rows],
+                optimal=self._optimal[rows],
+                first=self._streams.first + rows.start,
                 control=control,
             )
+        for agent in agents:
             agent._stochastic |= not self._system.deterministic_steps
-            if self._keep_agents:
-                self._agents[i] = agent
+        if self._keep_agents:
+            self._agents.update(zip(numbers, agents, strict=True))
 
     def sender(self, agent: AgentSource, parts: list[Part], executor: Executor) -> Callable[[Part], Future[Any]]:
         """A function that submits a part to an executor; all that must be pickled for it is pickled here."""

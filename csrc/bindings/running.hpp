@@ -32,11 +32,7 @@ std::vector<bool> simulate(const std::vector<Agent*>& agents, const py::capsule&
     }
     {
         py::gil_scoped_release release;
-        if (ocp::steps_many(system) && simulations.size() > 1) {
-            ocp::Lockstep<Agent>(simulations, system, control).run();
-        } else {
-            for (ocp::Simulation<Agent>& simulation : simulations) ocp::simulate(simulation, system, control);
-        }
+        ocp::simulate(simulations, system, control);
     }
     std::vector<bool> complete;
     for (const ocp::Simulation<Agent>& simulation : simulations) {

@@ -278,6 +278,18 @@ cdef class System:
         return not self.contract.flags & OCP_STOCHASTIC or bool(self.contract.flags & OCP_RANDOM_START)
 
     @property
+    def steps_many(self):
+        """Whether `ocpfast.run` steps many simulations side by side.
+
+        Examples
+        --------
+        >>> from ocpfast.systems import Chain, InvertedPendulum
+        >>> Chain(5).steps_many, InvertedPendulum().steps_many
+        (False, True)
+        """
+        return self.contract.step_many != NULL and self.contract.action_size == 0
+
+    @property
     def adaptive(self):
         """Whether rewards depend on what the agent did in earlier episodes.
 

@@ -4,6 +4,8 @@
 from libc.stdint cimport int64_t
 from libcpp cimport bool as cpp_bool
 
+import os
+
 import numpy as np
 
 from ocpfast import _check
@@ -14,14 +16,20 @@ from ocpfast.systems.base import _count, _floats
 __all__ = ["InvertedPendulum"]
 
 
-cdef extern from "ocpfast/sincos.hpp" namespace "ocp" nogil:
+cdef extern from "ocpfast/sincos.hpp" namespace "ocp::baseline" nogil:
     void sincos(const double& angle, double& sine, double& cosine)
+
+cdef extern from "ocpfast/lanes.hpp" namespace "ocp":
+    cppclass Instructions:
+        pass
+    const char *name_of(Instructions instructions)
 
 cdef extern from "ocpfast/system/pendulum.hpp" namespace "ocp":
     cppclass CppPendulum "ocp::InvertedPendulum":
         CppPendulum(double disturbance, int64_t horizon, cpp_bool runge_kutta, int64_t substeps) except +
         void advance(double *state, double force) nogil
         double max_velocity() nogil
+        Instructions instructions()
 
 
 def _sincos(angles):
@@ -76,6 +84,9 @@ cdef class InvertedPendulum(System):
             raise ValueError(f"disturbance: expected a number in 0..10000, got {width}")
         if not isinstance(integrator, str) or integrator not in ("rk4", "euler"):
             raise ValueError(f"integrator: expected 'rk4' or 'euler', got {integrator!r}")
+        wanted = os.environ.get("OCPFAST_INSTRUCTIONS")
+        if wanted not in (None, "scalar", "baseline", "avx2", "avx512"):
+            raise ValueError(f"OCPFAST_INSTRUCTIONS: expected 'scalar', 'baseline', 'avx2' or 'avx512', got {wanted!r}")
         cdef int64_t periods = _count(horizon, "horizon", 1)
         cdef int64_t parts = _check.integer(substeps, "substeps", 1, 1_000_000)
         self.adopt(contract_of(new CppPendulum(width, periods, integrator == "rk4", parts)))
@@ -83,6 +94,22 @@ cdef class InvertedPendulum(System):
             "disturbance": width, "horizon": periods, "integrator": str(integrator), "substeps": parts,
         }
         self.state_domain = "|angle| < pi/2 and |angular velocity| <= 10000"
+
+    @property
+    def instructions(self):
+        """What many simulations are stepped with side by side: "scalar", "baseline" (SSE2), "avx2" or "avx512".
+
+        The widest that the processor has, unless the environment variable OCPFAST_INSTRUCTIONS names less when the
+        pendulum is made. All give the same bits.
+
+        Examples
+        --------
+        >>> from ocpfast.systems import InvertedPendulum
+        >>> InvertedPendulum().instructions in ("scalar", "baseline", "avx2", "avx512")
+        True
+        """
+        self.instance()
+        return name_of((<CppPendulum *>self.contract.parameters).instructions()).decode()
 
     def max_velocity(self):
         """Return the largest |angular velocity|, at the 0.1 s steps, of a fall from rest under +50 N.

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 #if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
@@ -36,15 +37,25 @@ namespace ocp {
 
 enum class Instructions { scalar, baseline, avx2, avx512 };
 
-// The widest that both this processor and the compiler know.
+inline const char* name_of(Instructions instructions) noexcept {
+    constexpr const char* names[] = {"scalar", "baseline", "avx2", "avx512"};
+    return names[static_cast<int>(instructions)];
+}
+
+// The widest that both this processor and the compiler know, or less if OCPFAST_INSTRUCTIONS names less: so that all of
+// them can be compared on one machine. Other names count for nothing.
 inline Instructions best_instructions() noexcept {
+    Instructions best = Instructions::scalar;
 #if OCP_X86
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return Instructions::avx512;
-    if (__builtin_cpu_supports("avx2")) return Instructions::avx2;
-    return Instructions::baseline;
-#else
-    return Instructions::scalar;
+    best = Instructions::baseline;
+    if (__builtin_cpu_supports("avx2")) best = Instructions::avx2;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) best = Instructions::avx512;
 #endif
+    const char* const wanted = std::getenv("OCPFAST_INSTRUCTIONS");
+    for (int i = 0; wanted != nullptr && i < static_cast<int>(best); ++i) {
+        if (std::strcmp(wanted, name_of(static_cast<Instructions>(i))) == 0) return static_cast<Instructions>(i);
+    }
+    return best;
 }
 
 // n doubles, and unsigned integers with as many bits as a Real.

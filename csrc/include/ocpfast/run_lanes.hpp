@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -177,5 +178,15 @@ private:
 
     std::vector<double> state_;  // of the lane at hand
 };
+
+// All episodes of all simulations: side by side where the system can do that and there are several, else in turn.
+template <class Agent>
+void simulate(std::vector<Simulation<Agent>>& simulations, const ocp_system& system, Control& control) {
+    // vector actions would have to be laid out for step_many as well
+    if constexpr (std::is_same_v<decltype(simulations[0].act()), std::int64_t>) {
+        if (steps_many(system) && simulations.size() > 1) return Lockstep<Agent>(simulations, system, control).run();
+    }
+    for (Simulation<Agent>& simulation : simulations) simulate(simulation, system, control);
+}
 
 }  // namespace ocp

@@ -210,10 +210,10 @@ private:
         if constexpr (LooksUpQuickly<Class>::value) {
             if (!passes_) return false;
             if (stores_transitions_) {
-                const Transitions::Edge* const edge = transitions_.last_taken(0, point_, action_);
-                if (edge == nullptr || edge->next != next_point || reward < edge->reward) return false;
+                const std::int32_t edge = transitions_.find(0, point_, action_, next_point, reward);
+                if (edge < 0 || reward < transitions_.edge(edge).reward) return false;
                 if (replays_ && !replay_.settled()) return false;
-                if (replays_) reward = edge->reward;
+                if (replays_) reward = transitions_.edge(edge).reward;
             }
             const auto next = known_.look_up(next_point);
             if (!known_.redundant(point_, action_, reward + options_.discount * next.upper)) return false;
@@ -294,7 +294,10 @@ private:
 
     std::int64_t choose_randomly(ocp_bitgen* bitgen) const {
         std::int64_t n_tied = 0;
-        for_each_tied([&](std::int64_t, std::int64_t) { ++n_tied; });
+        if constexpr (LooksUpQuickly<Class>::value) {
+            if (passes_) n_tied = known_.count_largest(point_, best_.upper);
+        }
+        if (n_tied == 0) for_each_tied([&](std::int64_t, std::int64_t) { ++n_tied; });
         if (n_tied == 1) return best_.action;
         auto skip = static_cast<std::int64_t>(bitgen->next_double(bitgen->state) * static_cast<double>(n_tied));
         std::int64_t chosen = best_.action;

@@ -68,23 +68,35 @@ public:
         for (const std::int32_t number : oldest_) visit(edges_[at(number)]);
     }
 
-    // Returns the edge's number, and whether the edge is new or has a smaller reward than before.
-    std::pair<std::int64_t, bool> record(std::int64_t layer, std::int64_t point, std::int64_t action, std::int64_t next,
-                                         double reward) {
+    // The edge that a transition takes, or -1 where it is new. Outcomes repeat, so the edge comes to the front of its
+    // list, and the next search is short.
+    std::int32_t find(std::int64_t layer, std::int64_t point, std::int64_t action, std::int64_t next, double reward) {
         std::int32_t& head = outgoing_[action_slot(layer, point, action)];
         std::int32_t previous = -1;
         for (std::int32_t e = head; e >= 0; previous = e, e = edges_[at(e)].following_outgoing) {
             Edge& edge = edges_[at(e)];
             if (edge.next != next || (by_reward_ && edge.reward != reward)) continue;
-            if (previous >= 0) {  // to the front: outcomes repeat, so the next search is short
+            if (previous >= 0) {
                 edges_[at(previous)].following_outgoing = edge.following_outgoing;
                 edge.following_outgoing = head;
                 head = e;
             }
+            return e;
+        }
+        return -1;
+    }
+
+    // Returns the edge's number, and whether the edge is new or has a smaller reward than before.
+    std::pair<std::int64_t, bool> record(std::int64_t layer, std::int64_t point, std::int64_t action, std::int64_t next,
+                                         double reward) {
+        const std::int32_t known = find(layer, point, action, next, reward);
+        if (known >= 0) {
+            Edge& edge = edges_[at(known)];
             const bool smaller = reward < edge.reward;
             if (smaller) edge.reward = reward;
-            return {e, smaller};
+            return {known, smaller};
         }
+        std::int32_t& head = outgoing_[action_slot(layer, point, action)];
         const std::int32_t number = place();
         Edge& edge = edges_[at(number)];
         edge = {static_cast<std::int32_t>(point),
@@ -100,12 +112,6 @@ public:
             incoming = number;
         }
         return {number, true};
-    }
-
-    // The edge of (layer, point, action) that was recorded last; NULL where there is none.
-    const Edge* last_taken(std::int64_t layer, std::int64_t point, std::int64_t action) const {
-        const std::int32_t head = outgoing_[action_slot(layer, point, action)];
-        return head < 0 ? nullptr : &edges_[at(head)];
     }
 
     std::int64_t size() const { return static_cast<std::int64_t>(edges_.size() - free_.size()); }

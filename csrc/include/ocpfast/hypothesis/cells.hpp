@@ -95,13 +95,19 @@ public:
     }
 
     // Time-homogeneous classes without bounds and lower values are quick: a value is determined iff it is finite, and a
-    // constraint changes something iff its U is smaller. For these, best() in fewer instructions, and whether a
-    // constraint that would be staged changes nothing.
+    // constraint changes something iff its U is smaller. For these, best() in fewer instructions, how many actions
+    // attain it, and whether a constraint that would be staged changes nothing.
     bool quick() const { return only_improvements_matter_ && one_cell_a_slot_ && partition_->homogeneous(); }
     OCP_ALWAYS_INLINE Best look_up(std::int64_t point) const {
         const double* const uppers = upper_.data() + point * n_actions_;
         return n_actions_ == 3 ? largest(uppers, std::integral_constant<std::int64_t, 3>())
                                : largest(uppers, n_actions_);
+    }
+    std::int64_t count_largest(std::int64_t point, double upper) const {
+        std::int64_t n = 0;
+        for (std::int64_t cell = point * n_actions_; cell < (point + 1) * n_actions_; ++cell)
+            n += upper_[at(cell)] == upper;
+        return n;
     }
     OCP_ALWAYS_INLINE bool redundant(std::int64_t point, std::int64_t action, double upper) const {
         return !(upper < upper_[at(point * n_actions_ + action)]);
@@ -340,8 +346,8 @@ private:
     static OCP_ALWAYS_INLINE Best largest(const double* uppers, Number n) {
         double upper = uppers[0];
         for (std::int64_t action = 1; action < n; ++action) upper = uppers[action] > upper ? uppers[action] : upper;
-        // Which action is best is as hard to predict as the system: without branches, which GCC 12 would make of this if
-        // it saw that the largest is one of them. They cost 5 ns a period.
+        // Which action is best is as hard to predict as the system: without branches, which GCC 12 would make of this
+        // if it saw that the largest is one of them. They cost 5 ns a period.
         OCP_HIDE_VALUE(upper);
         std::int32_t chosen = 0, all_below = 1;
         for (std::int64_t action = 0; action < n - 1; ++action) {

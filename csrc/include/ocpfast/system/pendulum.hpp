@@ -75,7 +75,6 @@ public:
 
     // What step_many is done with.
     Instructions instructions() const noexcept { return instructions_; }
-    void use(Instructions instructions) noexcept { instructions_ = instructions; }
 
     // Moves (angle, angular velocity) on by one control step under a constant force, fallen or not.
     void advance(double* state, double force) const noexcept {

@@ -1,0 +1,161 @@
+// Kernels that take many numbers side by side, against the same one by one; test_lanes.py compiles and runs this.
+// Prints how many cases were compared and how many of them a kernel left to the slow way; fails at the first
+// difference.
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "ocpfast/hypothesis/grid.hpp"
+#include "ocpfast/lanes.hpp"
+#include "ocpfast/system/contract.hpp"
+#include "ocpfast/system/pendulum.hpp"
+
+static std::mt19937_64 random_bits(1);
+
+static double uniform(double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(random_bits);
+}
+
+static void fail(const char* what, double a, double b) {
+    std::printf("%s: %.17g, %.17g\n", what, a, b);
+    std::exit(1);
+}
+
+static std::vector<double> edges() {
+    const auto n = static_cast<std::size_t>(random_bits() % 40 + 1);
+    const double first = uniform(-10, 10), width = std::pow(10.0, uniform(-6, 3));
+    std::vector<double> made;
+    for (std::size_t i = 0; i < n; ++i) made.push_back(first + width * static_cast<double>(i));
+    return made;
+}
+
+// A value on an edge, beside it, at the border of what a guess is sure of, anywhere, or none at all.
+static double value_near(const std::vector<double>& edges) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const double edge = edges[random_bits() % edges.size()];
+    const double width = edges.size() > 1 ? edges[1] - edges[0] : 1.0;
+    switch (random_bits() % 12) {
+        case 0:
+            return edge;
+        case 1:
+            return std::nextafter(edge, -infinity);
+        case 2:
+            return std::nextafter(edge, infinity);
+        case 3:
+            return edge + width * uniform(-2e-5, 2e-5);
+        case 4: {
+            const double odd[] = {infinity, -infinity, std::nan(""), 0.0, -0.0, 1e300, -1e300, 5e-324};
+            return odd[random_bits() % 8];
+        }
+        default:
+            return uniform(edges.front() - 2 * width, edges.back() + 2 * width);
+    }
+}
+
+static void compare_labels(ocp::Instructions instructions) {
+    std::int64_t n_compared = 0, n_unsure = 0;
+    for (int i = 0; i < 5'000; ++i) {
+        std::vector<std::vector<double>> all_edges;
+        std::vector<ocp::Bins> bins;
+        const std::size_t dimension = random_bits() % 3 + 1;
+        for (std::size_t d = 0; d < dimension; ++d) {
+            all_edges.push_back(edges());
+            bins.emplace_back(all_edges.back());
+        }
+        const ocp::Grid grid(bins, static_cast<std::int64_t>(random_bits() % 3));
+        const auto n = static_cast<std::int64_t>(random_bits() % 70 + 1);
+        std::vector<double> states(dimension * static_cast<std::size_t>(n));
+        for (std::size_t d = 0; d < dimension; ++d) {
+            for (std::int64_t k = 0; k < n; ++k) {
+                states[d * static_cast<std::size_t>(n) + static_cast<std::size_t>(k)] = value_near(all_edges[d]);
+            }
+        }
+        std::vector<std::int64_t> labels(static_cast<std::size_t>(n), -7);
+        grid.guess_labels(n, states.data(), labels.data(), instructions);
+        for (std::size_t k = 0; k < labels.size(); ++k) {
+            std::vector<double> state(dimension);
+            for (std::size_t d = 0; d < dimension; ++d) state[d] = states[d * static_cast<std::size_t>(n) + k];
+            ++n_compared;
+            if (labels[k] == ocp::Grid::unsure) {
+                ++n_unsure;
+            } else if (labels[k] != grid.label(state.data())) {
+                fail("label", static_cast<double>(labels[k]), static_cast<double>(grid.label(state.data())));
+            }
+        }
+    }
+    std::printf("%lld %lld\n", static_cast<long long>(n_compared), static_cast<long long>(n_unsure));
+}
+
+static double next_double(void* state) {
+    auto* count = static_cast<std::uint64_t*>(state);
+    return static_cast<double>((++*count * 0x9e3779b97f4a7c15) >> 11) * 0x1p-53;
+}
+
+static void compare_steps() {
+    std::int64_t n_compared = 0;
+    for (int i = 0; i < 3'000; ++i) {
+        const double disturbance = i % 3 == 0 ? 0.0 : uniform(0, 5);
+        ocp::InvertedPendulum pendulum(disturbance, 36'000, i % 5 != 0, i % 7 == 0 ? 3 : 1);
+        const ocp_system system = ocp::contract_of(&pendulum);
+        const auto n = static_cast<std::size_t>(random_bits() % 150 + 1);
+        std::vector<double> states(2 * n), before, rewards(n);
+        std::vector<std::int64_t> actions(n), periods(n);
+        std::vector<int> endings(n);
+        std::vector<std::uint64_t> counts(n), counts_before;
+        std::vector<ocp_bitgen> bitgens(n);
+        std::vector<ocp_bitgen*> pointers(n);
+        std::vector<void*> instances(n, &pendulum);
+        for (std::size_t k = 0; k < n; ++k) {
+            states[k] = uniform(-1.7, 1.7);
+            states[n + k] = random_bits() % 20 == 0 ? uniform(-1.1e4, 1.1e4) : uniform(-8, 8);
+            if (random_bits() % 200 == 0) states[n + k] = std::nan("");
+            actions[k] = static_cast<std::int64_t>(random_bits() % 3);
+            counts[k] = random_bits();
+            bitgens[k] = {&counts[k], nullptr, nullptr, next_double, nullptr};
+            pointers[k] = &bitgens[k];
+        }
+        before = states;
+        counts_before = counts;
+        const int error =
+            system.step_many(instances.data(), static_cast<std::int64_t>(n), periods.data(), states.data(),
+                             actions.data(), pointers.data(), rewards.data(), endings.data());
+        bool failed = false;
+        for (std::size_t k = 0; k < n; ++k) {
+            double state[2] = {before[k], before[n + k]};
+            double reward = 0;
+            int ending = 0;
+            std::uint64_t count = counts_before[k];
+            ocp_bitgen bitgen{&count, nullptr, nullptr, next_double, nullptr};
+            const int alone = system.step(&pendulum, 0, state, &actions[k], &bitgen, &reward, &ending);
+            ++n_compared;
+            failed |= alone != OCP_OK;
+            if (alone != OCP_OK) {
+                if (endings[k] != -alone) fail("error", endings[k], alone);
+                continue;
+            }
+            if (std::memcmp(&state[0], &states[k], 8) != 0) fail("angle", state[0], states[k]);
+            if (std::memcmp(&state[1], &states[n + k], 8) != 0) fail("velocity", state[1], states[n + k]);
+            if (endings[k] != ending) fail("ending", endings[k], ending);
+            if (rewards[k] != reward) fail("reward", rewards[k], reward);
+            if (count != counts[k]) fail("draws", 0, 0);
+        }
+        if (failed != (error != OCP_OK)) fail("returned error", error, failed);
+    }
+    std::printf("%lld 0\n", static_cast<long long>(n_compared));
+}
+
+int main(int, char** arguments) {
+    setenv("OCPFAST_INSTRUCTIONS", arguments[2], 1);
+    if (std::strcmp(ocp::name_of(ocp::best_instructions()), arguments[2]) != 0) return 2;
+    if (std::string(arguments[1]) == "labels") {
+        compare_labels(ocp::best_instructions());
+    } else {
+        compare_steps();
+    }
+}
