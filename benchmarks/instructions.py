@@ -12,6 +12,7 @@ import argparse
 import ast
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -59,7 +60,7 @@ def compiler_version():
     parts = ("__clang_major__", "__clang_minor__", "__clang_patchlevel__")
     if name == "gcc":
         parts = ("__GNUC__", "__GNUC_MINOR__", "__GNUC_PATCHLEVEL__")
-    return f"{name} {'.'.join(macros[part] for part in parts)} {os.uname().machine}"
+    return f"{name} {'.'.join(macros[part] for part in parts)} {platform.machine()}"
 
 
 def flags():

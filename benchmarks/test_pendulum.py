@@ -1,4 +1,8 @@
-"""The serial pendulum episode: what learning adds to the bare integrator."""
+"""The pendulum: what learning adds to the bare integrator, and steps beside Gymnasium's and EnvPool's.
+
+Theirs is another pendulum: a torque on a rod, the semi-implicit Euler method (one sine a step of 0.05 s); ours is a rod
+on a cart, the Runge-Kutta method (four sines and cosines a step of 0.1 s). What is compared is a step of "a pendulum".
+"""
 
 import time
 
@@ -6,6 +10,7 @@ import numpy as np
 import pytest
 
 import ocpfast as ocp
+from ocpfast.running import available_cores
 
 SUBSTEPS = 100_000
 STEP = 0.1  # seconds of simulated time, and the reward of one step
@@ -63,3 +68,139 @@ def test_what_learning_adds(report, request, disturbance):
         f"{min(learned_ns):.1f}, ratio {ratio:.2f}"
     )
     assert smoke or ratio < 1.75  # 1.4 to 1.5 on Zen 3; the rest is for noise and other machines
+
+
+LANES = 100
+STEPS = 50  # of every lane, in a round
+TORQUE = 0.5
+
+
+@pytest.fixture(scope="module")
+def gymnasium():
+    return pytest.importorskip("gymnasium", reason="no Gymnasium: pip install '.[bench]'")
+
+
+def after_a_step(angle, velocity, dt=0.05):
+    """Gymnasium's pendulum under TORQUE: g = 10, mass and length 1, at most 8 radians a second."""
+    velocity = np.clip(velocity + (15.0 * np.sin(angle) + 3.0 * TORQUE) * dt, -8, 8)
+    return angle + velocity * dt, velocity
+
+
+def assert_moved_on(before, after):
+    """Observations (cosine, sine, velocity) of Gymnasium's pendulum, in rows, one step apart."""
+    before, after = np.atleast_2d(before).astype(float), np.atleast_2d(after)
+    angle, velocity = after_a_step(np.arctan2(before[:, 1], before[:, 0]), before[:, 2])
+    assert np.allclose(after, np.stack([np.cos(angle), np.sin(angle), velocity], axis=1), atol=1e-4)
+
+
+ONE = "a pendulum, stepped from Python"
+
+
+@pytest.mark.ratios
+@pytest.mark.benchmark(group=ONE)
+def test_one_step(benchmark):
+    benchmark.extra_info.update(who="ocpfast", per=STEPS, unit="step")
+    pendulum = ocp.InvertedPendulum()
+
+    def steps():
+        state = (0.1, 0.0)
+        for _ in range(STEPS):
+            following, _, _ = pendulum.step(state, 1)
+        return following
+
+    [moved] = pendulum.advance([(0.1, 0.0)], [0.0])
+    assert np.array_equal(benchmark(steps), moved)
+
+
+@pytest.mark.ratios
+@pytest.mark.benchmark(group=ONE)
+def test_one_step_gymnasium(benchmark, gymnasium):
+    benchmark.extra_info.update(who="Gymnasium's Pendulum-v1", per=STEPS, unit="step")
+    env = gymnasium.make("Pendulum-v1", max_episode_steps=1_000_000_000)
+    observations = [env.reset(seed=0)[0]]
+    action = np.array([TORQUE], dtype=np.float32)
+
+    def steps():
+        for _ in range(STEPS):
+            observations[-2:] = observations[-1], env.step(action)[0]
+
+    benchmark(steps)
+    assert_moved_on(*observations[-2:])
+
+
+MANY = f"{LANES} pendulums, stepped from Python"
+
+
+@pytest.mark.ratios
+@pytest.mark.benchmark(group=MANY)
+def test_many_steps(benchmark):
+    benchmark.extra_info.update(who="ocpfast", per=STEPS * LANES, unit="step")
+    pendulum = ocp.InvertedPendulum()
+    start, forces = np.random.default_rng(0).uniform(-0.5, 0.5, (LANES, 2)), np.zeros(LANES)
+
+    def steps():
+        for _ in range(STEPS):
+            moved = pendulum.advance(start, forces)
+        return moved
+
+    assert np.array_equal(benchmark(steps), [pendulum.step(state, 1)[0] for state in start])
+
+
+def step_many(benchmark, env, reset):
+    """STEPS of LANES peers at once."""
+    observations = [None, reset]
+    action = np.full((LANES, 1), TORQUE, dtype=np.float32)
+
+    def steps():
+        for _ in range(STEPS):
+            observations[:] = observations[1], env.step(action)[0]
+
+    # fewer steps in all than the 200 after which peers begin anew
+    benchmark.pedantic(steps, rounds=1 if benchmark.disabled else 3, warmup_rounds=0)
+    assert_moved_on(*observations)
+
+
+@pytest.mark.ratios
+@pytest.mark.benchmark(group=MANY)
+def test_many_steps_gymnasium(benchmark, gymnasium):
+    benchmark.extra_info.update(who="Gymnasium's, vectorised", per=STEPS * LANES, unit="step")
+    env = gymnasium.make_vec("Pendulum-v1", num_envs=LANES, vectorization_mode="sync")
+    step_many(benchmark, env, env.reset(seed=0)[0])
+    env.close()
+
+
+@pytest.mark.ratios
+@pytest.mark.benchmark(group=MANY)
+@pytest.mark.filterwarnings("ignore")
+def test_many_steps_envpool(benchmark, gymnasium):
+    benchmark.extra_info.update(who="EnvPool's, one thread", per=STEPS * LANES, unit="step")
+    envpool = pytest.importorskip("envpool", reason="no EnvPool: pip install '.[bench]', where it has a wheel")
+    env = envpool.make_gymnasium("Pendulum-v1", num_envs=LANES, num_threads=1, seed=0)
+    step_many(benchmark, env, env.reset()[0])
+
+
+@pytest.fixture(scope="module")
+def balancing():
+    """An agent that has learned to stay up."""
+    pendulum = ocp.InvertedPendulum(2.5)
+    agent = ocp.OCP(ocp.StateAggregation(pendulum.partition(), n_actions=3))
+    result = ocp.run(agent, pendulum, 900, rng=1, workers=1, progress=False, keep_agents=True)
+    assert result.rewards[0, -1] == 3600
+    return result.agents[0], pendulum
+
+
+@pytest.mark.ratios
+@pytest.mark.benchmark(group=f"pendulum, learned step, {LANES} simulations")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_learned_steps_of_many(benchmark, balancing, workers):
+    """Processor time of a step of run(): the integrator, the disturbance, the action, what is learned of it."""
+    agent, pendulum = balancing
+    if workers > available_cores():
+        pytest.skip("one core")
+    who = "ocpfast" if workers == 1 else "ocpfast, two threads: time × cores"
+    keywords = {"simulations": LANES, "rng": 0, "workers": workers, "progress": False}
+    rounds = 1 if benchmark.disabled else 7
+    result = benchmark.pedantic(ocp.run, (agent, pendulum, 1), keywords, rounds=rounds)
+    steps = round(float(result.rewards.sum()) / STEP)
+    benchmark.extra_info.update(who=who, per=steps / workers, unit="step and core", steps=steps)
+    assert np.array_equal(result.rewards[:3], ocp.run(agent, pendulum, 1, 3, rng=0, progress=False).rewards)

@@ -1,5 +1,7 @@
 """A polytope class that needs linear programs, against the literal algorithm with SciPy and with highspy from Python.
 
+First the programs alone, one after the other over the same polytope; then agents:
+
 The three learn in lockstep from the same transitions, each is timed alone, and each must find the same values. The
 literal agents know the two things that the paper's pseudocode suggests (the suprema behind U choose the next action;
 one feasibility check a constraint), and highspy keeps one warm model with the options that were measured best.
@@ -13,6 +15,7 @@ import pytest
 from scipy.optimize import linprog
 
 import ocpfast as ocp
+from ocpfast import _core
 
 N_STATES, N_ACTIONS, PERIODS, DISCOUNT, BOUNDS = 60, 3, 10, 0.9, (0.0, 10.0)
 
@@ -138,6 +141,87 @@ class WithHighspy(Literal):
         self.add(phi, low, high)
         self.solve(np.zeros(self.d))
         return self.highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
+
+
+class Suprema:
+    """Many suprema over one polytope of theta: a box, and intervals for random directions that theta* = 0 satisfies."""
+
+    N_QUESTIONS = 50
+
+    def __init__(self, d=10, n_intervals=40, seed=0):
+        rng = np.random.default_rng(seed)
+        rows = rng.standard_normal((n_intervals + self.N_QUESTIONS, d))
+        self.phi = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        self.n_intervals = n_intervals
+        self.low, self.high = -rng.uniform(0.5, 1.5, n_intervals), rng.uniform(0.5, 1.5, n_intervals)
+        self.a_ub, self.b_ub = np.vstack([np.eye(d), -np.eye(d)]), np.full(2 * d, 10.0)
+        self.questions = range(n_intervals, len(rows))
+
+    def store(self):
+        store = _core.LinearStore(self.phi, self.a_ub, self.b_ub)
+        for i in range(self.n_intervals):
+            store.insert(i, self.low[i], self.high[i])
+        return store
+
+    def warm(self, store):
+        return [store.upper(i) for i in self.questions]
+
+    def cold(self, stores):
+        return [store.upper(i) for store, i in zip(stores, self.questions, strict=True)]
+
+    def scipy(self):
+        rows = self.phi[: self.n_intervals]
+        a, b = np.vstack([self.a_ub, rows, -rows]), np.r_[self.b_ub, self.high, -self.low]
+        return [-linprog(-self.phi[i], a, b, bounds=(None, None), method="highs").fun for i in self.questions]
+
+    def model(self):
+        """The polytope in highspy."""
+        highs, d = highspy.Highs(), self.phi.shape[1]
+        for name, value in OPTIONS.items():
+            highs.setOptionValue(name, value)
+        columns = np.arange(d, dtype=np.int32)
+        for _ in columns:
+            highs.addVar(-10.0, 10.0)
+        for i in range(self.n_intervals):
+            highs.addRow(self.low[i], self.high[i], d, columns, self.phi[i])
+        return highs, columns
+
+    def highspy(self, model):
+        highs, columns = model
+        found = []
+        for i in self.questions:
+            highs.changeColsCost(len(columns), columns, -self.phi[i])
+            highs.run()
+            found.append(-highs.getObjectiveValue())
+        return found
+
+
+@pytest.mark.ratios
+@pytest.mark.benchmark(group="linear program, d=10, 40 intervals")
+@pytest.mark.parametrize(
+    "who, prepare",
+    [
+        ("ocpfast", lambda s: (s.warm, s.store())),
+        ("ocpfast, cold", lambda s: (s.cold, [s.store() for _ in s.questions])),
+        ("SciPy's linprog", lambda s: (s.scipy,)),
+        ("highspy from Python, warm", lambda s: (s.highspy, s.model())),
+    ],
+    ids=["warm", "cold", "scipy", "highspy"],
+)
+def test_suprema(benchmark, who, prepare):
+    benchmark.extra_info.update(who=who, per=Suprema.N_QUESTIONS, unit="supremum")
+    suprema = Suprema()
+    store = suprema.store()
+    before, expected = store.lps, suprema.warm(store)
+    assert store.lps - before == Suprema.N_QUESTIONS  # each is a program
+
+    def setup():
+        _, *arguments = prepare(suprema)
+        return arguments, {}
+
+    rounds = 1 if benchmark.disabled else 5
+    found = benchmark.pedantic(prepare(suprema)[0], setup=setup, rounds=rounds)
+    assert found == pytest.approx(expected, abs=1e-6)
 
 
 class Timed:

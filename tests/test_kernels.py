@@ -1,16 +1,11 @@
 """The core in a program without Python: no allocation in a learned period; the guard of instruction counts can fail."""
 
-import importlib.util
 import json
 import os
 import shutil
 
+import instructions
 import pytest
-from commands import ROOT
-
-SPEC = importlib.util.spec_from_file_location("instructions", ROOT / "benchmarks" / "instructions.py")
-instructions = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(instructions)
 
 COMPILER = os.environ.get("CXX", "g++").split()[0]
 

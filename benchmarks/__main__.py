@@ -1,0 +1,41 @@
+"""`python -m benchmarks`: the table of ratios and the plot that the README shows, in about two minutes.
+
+It runs the benchmarks that are marked `ratios`; peers that are not installed (`pip install '.[bench]'`) are left out.
+`--json FILE` makes table and plot from a file that `pytest benchmarks --benchmark-json FILE` wrote, instead.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.splitlines()[0])
+    parser.add_argument("--json", type=Path, help="results of pytest-benchmark; by default they are measured now")
+    parser.add_argument("--plot", type=Path, default=HERE / "speed.png", help="where the plot goes")
+    options = parser.parse_args()
+    # the installed package is what is measured, never the source folder beside this one
+    sys.path[:] = [str(HERE), *(p for p in sys.path if Path(p).resolve() != HERE.parent)]
+    import pytest
+    from ratios import growth, growth_lines, markdown, plot, ratios
+
+    with tempfile.TemporaryDirectory() as folder:
+        results = options.json or Path(folder, "results.json")
+        if options.json is None:
+            arguments = ["-m", "ratios", "-q", "--benchmark-only", "--benchmark-quiet", f"--benchmark-json={results}"]
+            code = pytest.main([str(HERE), "--rootdir", str(HERE.parent), *arguments])
+            if code != 0:
+                return int(code)
+        benchmarks = json.loads(results.read_text())["benchmarks"]
+    rows, curves = ratios(benchmarks), growth(benchmarks)
+    print(markdown(rows), "", *growth_lines(curves), sep="\n")
+    plot(rows, curves, [options.plot])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
