@@ -87,14 +87,15 @@ def plot(rows, curves, paths):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    rows = [row for row in rows if row[3]]
+    rows = [row for row in rows if row[3] and not row[3].startswith(OURS)]
+    height = max(5.0, 0.9 + 0.36 * len(rows))
     figure, (left, right) = plt.subplots(
-        1, 2, figsize=(13, 0.9 + 0.33 * len(rows)), gridspec_kw={"width_ratios": (3, 2)}, layout="constrained"
+        1, 2, figsize=(12, height), gridspec_kw={"width_ratios": (3, 2)}, layout="constrained"
     )
     jobs = list(dict.fromkeys(row[0] for row in rows))
     shades = ["0.25", "0.6"]  # jobs take turns
     for i, (job, _, _, _, _, ratio) in enumerate(rows):
-        left.barh(i, ratio, left=0, color=shades[jobs.index(job) % 2])
+        left.barh(i, ratio - 1, left=1, color=shades[jobs.index(job) % 2])
         left.annotate(times(ratio), (ratio, i), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8)
     left.set_yticks(range(len(rows)), [f"{row[0]}:  {row[3]}" for row in rows], fontsize=8)
     left.invert_yaxis()
@@ -111,7 +112,7 @@ def plot(rows, curves, paths):
     right.set_yscale("log", base=2)
     right.set_xlabel("size, relative to the smallest")
     right.set_ylabel("time, relative to the smallest")
-    right.legend(fontsize=8)
+    figure.legend(fontsize=8, loc="outside lower right", ncols=2)
     right.grid(color="0.9")
     for path in paths:
         figure.savefig(path, dpi=110)

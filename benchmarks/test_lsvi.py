@@ -127,7 +127,7 @@ def small_chain():
 
 
 @pytest.mark.ratios
-@pytest.mark.benchmark(group="LSVI, chain of 4, one feature a pair, 40 episodes of 8 periods")
+@pytest.mark.benchmark(group="LSVI, chain of 4, 40 episodes")
 def test_small_chain(benchmark):
     benchmark.extra_info.update(who="ocpfast", per=EPISODES, unit="episode and fit")
     system = small_chain()
@@ -140,7 +140,7 @@ def test_small_chain(benchmark):
 
 
 @pytest.mark.ratios
-@pytest.mark.benchmark(group="LSVI, chain of 4, one feature a pair, 40 episodes of 8 periods")
+@pytest.mark.benchmark(group="LSVI, chain of 4, 40 episodes")
 @pytest.mark.filterwarnings("ignore")
 def test_small_chain_rlberry(benchmark):
     benchmark.extra_info.update(who="rlberry-scool's LSVI-UCB", per=EPISODES, unit="episode and fit")
