@@ -181,7 +181,7 @@ def balancing():
     """An agent that has learned to stay up."""
     pendulum = ocp.InvertedPendulum(2.5)
     agent = ocp.OCP(ocp.StateAggregation(pendulum.partition(), n_actions=3))
-    result = ocp.run(agent, pendulum, 600, rng=1, workers=1, progress=False, keep_agents=True)
+    result = ocp.run(agent, pendulum, 900, rng=1, workers=1, progress=False, keep_agents=True)
     assert result.rewards[0, -1] == 3600
     return result.agents[0], pendulum
 
