@@ -80,7 +80,7 @@ def growth_lines(curves):
             yield f"time ~ ({name})^{slope(sizes, taken):.2f}: {measured}"
 
 
-def plot(rows, curves, paths):
+def plot(rows, curves, path):
     """Ratios as bars, growth as lines; readable in grey."""
     import matplotlib
 
@@ -114,6 +114,5 @@ def plot(rows, curves, paths):
     right.set_ylabel("time, relative to the smallest")
     figure.legend(fontsize=8, loc="outside lower right", ncols=2)
     right.grid(color="0.9")
-    for path in paths:
-        figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=110)
     plt.close(figure)

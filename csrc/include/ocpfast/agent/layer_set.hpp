@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <vector>
 
 namespace ocp {
@@ -11,9 +12,9 @@ class LayerSet {
 public:
     LayerSet() = default;
     explicit LayerSet(std::int64_t n_layers)
-        : words_(static_cast<std::size_t>(n_layers) / 64 + 1), used_(words_.size() / 64 + 1) {}
+        : n_layers_(n_layers), words_(static_cast<std::size_t>(n_layers) / 64 + 1), used_(words_.size() / 64 + 1) {}
 
-    bool empty() const { return below(static_cast<std::int64_t>(64 * words_.size())) < 0; }
+    bool empty() const { return below(n_layers_) < 0; }
 
     void insert(std::int64_t layer) {
         const std::size_t word = static_cast<std::size_t>(layer) / 64;
@@ -33,6 +34,14 @@ public:
         if (word >= 0) return word;
         const std::int64_t last = highest_below_in_words(layer / 64);
         return last < 0 ? -1 : 64 * last + highest_bit(words_[static_cast<std::size_t>(last)]);
+    }
+
+    template <class Archive>
+    void archive(Archive& a) {
+        std::set<std::int64_t> members;
+        for (std::int64_t layer = below(n_layers_); layer >= 0; layer = below(layer)) members.insert(layer);
+        a.indices(members, 0, n_layers_);
+        for (const std::int64_t layer : members) insert(layer);
     }
 
 private:
@@ -68,7 +77,8 @@ private:
         return -1;
     }
 
-    std::vector<std::uint64_t> words_, used_;
+    std::int64_t n_layers_ = 0;
+    std::vector<std::uint64_t> words_{0}, used_{0};
 };
 
 }  // namespace ocp

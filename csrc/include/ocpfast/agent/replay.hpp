@@ -122,7 +122,6 @@ public:
         for (const auto& edges : fresh_) {
             for (const std::int64_t edge : edges) a.require(transitions.in_use(edge), "an index");
         }
-        for (const std::int64_t layer : waiting_layers_) a.require_index(layer, 0, n_layers_);
     }
 
 private:
