@@ -121,9 +121,10 @@ Kernel playing(Known known, const ocp::OcpOptions& options, std::unique_ptr<Syst
         Work play(std::int64_t episodes) {
             ocp_bitgen for_system = of_system.bitgen(), for_agent = of_agent.bitgen();
             const std::int64_t before = agent.n_periods();
-            const auto outcome = ocp::simulate(agent, system, episodes, &for_system, &for_agent, rewards.data(),
-                                               optimal.data(), control);
-            if (outcome.kind != ocp::Outcome::Kind::done) std::abort();
+            ocp::Simulation<ocp::Ocp<Known>> simulation(agent, episodes, &for_system, &for_agent, rewards.data(),
+                                                        optimal.data());
+            ocp::simulate(simulation, system, control);
+            if (simulation.outcome().kind != ocp::Outcome::Kind::done) std::abort();
             double sum = 0;
             for (std::int64_t i = 0; i < episodes; ++i) sum += rewards[static_cast<std::size_t>(i)];
             return {agent.n_periods() - before, sum};
