@@ -69,11 +69,12 @@ def flags():
     return ast.literal_eval(re.search(r'compile_args = (\["-.*\])', setup)[1])
 
 
-def build(folder):
+def build(folder, source=HERE / "kernels.cpp"):
     """The path of the program, compiled into a folder."""
-    program, compiled = Path(folder, "kernels"), Path(folder, "kernels.o")
+    program = Path(folder, source.stem)
+    compiled = program.with_suffix(".o")
     include = f"-I{HERE.parent / 'csrc' / 'include'}"
-    for step in ([*flags(), include, "-c", HERE / "kernels.cpp", "-o", compiled], [compiled, "-o", program]):
+    for step in ([*flags(), include, "-c", source, "-o", compiled], [compiled, "-o", program]):
         subprocess.run([*compiler(), *step], check=True)
     return program
 

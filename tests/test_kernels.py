@@ -3,9 +3,11 @@
 import json
 import os
 import shutil
+import subprocess
 
 import instructions
 import pytest
+from commands import ROOT
 
 COMPILER = os.environ.get("CXX", "g++").split()[0]
 
@@ -39,9 +41,11 @@ def test_a_learned_period_allocates_nothing(program, kernel):
         assert played["allocations"] == PER_CALL
 
 
-@pytest.mark.parametrize("kernel, at_most", [("chain", 10), ("pendulum", 10), ("pendulum-replay", 50)])
+@pytest.mark.parametrize(
+    "kernel, at_most", [("chain", 10), ("pendulum", 10), ("pendulum-replay", 50), ("replay", 200), ("table", 500)]
+)
 def test_aggregation_learns_without_allocating(program, kernel, at_most):
-    """But for some vectors that double their size: so many in all, whatever the number of periods."""
+    """But for some vectors that double their size, with replay some in every layer: so many in all."""
     allocations = [instructions.play(program, kernel, 0, episodes)["allocations"] for episodes in (1_000, 4_000)]
     assert allocations[0] <= allocations[1] <= at_most
 
@@ -49,6 +53,10 @@ def test_aggregation_learns_without_allocating(program, kernel, at_most):
 def test_allocations_are_seen(program):
     """The store keeps what is inserted, so that the count above could have been another one."""
     assert instructions.play(program, "store", 0, 100)["allocations"] > 100
+
+
+def test_layer_set(program):
+    subprocess.run([instructions.build(program.parent, ROOT / "tests" / "layer_set.cpp")], check=True, timeout=60)
 
 
 def test_every_kernel_is_guarded(program):
