@@ -22,7 +22,7 @@ def report(request):
 def grows(request, benchmark):
     """Times a function at some size of what is varied, for the fit of all sizes; returns what the function returned."""
 
-    def measure(what, size, function, *arguments, rounds=5, per=1, **keywords):
+    def measure(what, size, function, *arguments, rounds=15, per=1, **keywords):
         benchmark.group = f"growth: {what}"
         benchmark.extra_info.update(growth=what, size=size, per=per)
         result = benchmark.pedantic(function, arguments, keywords, rounds=1 if benchmark.disabled else rounds)
