@@ -45,9 +45,15 @@ def stepped():
     return rewards
 
 
-@pytest.mark.benchmark(group="chain of 30: 300 episodes")
-@pytest.mark.parametrize("implementation", [compiled, stepped, in_numpy])
-def test_chain(benchmark, implementation):
+@pytest.mark.ratios
+@pytest.mark.benchmark(group="aggregation update, chain of 30")
+@pytest.mark.parametrize(
+    "who, implementation",
+    [("ocpfast", compiled), ("ocpfast, stepped from Python", stepped), ("NumPy", in_numpy)],
+    ids=["compiled", "stepped", "numpy"],
+)
+def test_chain(benchmark, who, implementation):
+    benchmark.extra_info.update(who=who, per=N * EPISODES, unit="period")
     assert np.array_equal(benchmark(implementation), in_numpy())
 
 

@@ -72,7 +72,7 @@ def task(request):
     return Task(request.param), request.param
 
 
-def milliseconds(play, episodes=EPISODES):
+def milliseconds(play, episodes):
     """Processor time of each episode."""
     times = []
     for _ in range(episodes):
@@ -82,7 +82,7 @@ def milliseconds(play, episodes=EPISODES):
     return times
 
 
-def compiled(agent, task, episodes=EPISODES):
+def compiled(agent, task, episodes):
     """The same with the compiled agent, and how many hypotheses were left after each episode."""
     left = []
 
@@ -107,9 +107,9 @@ OPTIONS = [{}, {"selection": "eluder"}, {"update": "period"}, {"replay": True}, 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_an_episode(report, request, task, options):
     task, kind = task
-    rounds = 1 if request.config.getoption("benchmark_disable") else 3
+    rounds, episodes = (1, 5) if request.config.getoption("benchmark_disable") else (3, EPISODES)
     fresh = ocp.OCP(task.hypothesis, **options)
-    runs = [compiled(fresh.copy(), task) for _ in range(rounds)]
+    runs = [compiled(fresh.copy(), task, episodes) for _ in range(rounds)]
     times, left = np.min([times for times, _ in runs], axis=0), runs[0][1]
     line = (
         f"{kind}, {options}: {times[0]:.1f} ms for the first episode, at most {times[1:].max():.1f} after it, "
@@ -119,7 +119,7 @@ def test_an_episode(report, request, task, options):
         peers = []
         for _ in range(rounds):
             peer = MaskedScans(task.hypothesis)
-            peers.append(milliseconds(lambda peer=peer: peer.play(task.next_state, task.reward)))
+            peers.append(milliseconds(lambda peer=peer: peer.play(task.next_state, task.reward), episodes))
         assert len(peer.left) == left[-1]  # the same algorithm
         of_peer = np.min(peers, axis=0)
         line += (

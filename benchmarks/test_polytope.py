@@ -1,5 +1,7 @@
 """A polytope class that needs linear programs, against the literal algorithm with SciPy and with highspy from Python.
 
+First the programs alone, one after the other over the same polytope; then agents:
+
 The three learn in lockstep from the same transitions, each is timed alone, and each must find the same values. The
 literal agents know the two things that the paper's pseudocode suggests (the suprema behind U choose the next action;
 one feasibility check a constraint), and highspy keeps one warm model with the options that were measured best.
@@ -156,36 +158,94 @@ class Timed:
         return timed
 
 
+def learn(problem, n_constraints, *others):
+    """A compiled agent, timed, that has learned so many constraints, others with it; and the number of periods."""
+    compiled = ocp.OCP(problem.hypothesis(), discount=DISCOUNT, bounds=BOUNDS)
+    ours = Timed(compiled)
+    n_periods = 0
+    while compiled.n_constraints < n_constraints:
+        x = int(problem.start.integers(N_STATES))
+        for t in range(PERIODS):
+            action = ours.act(x)
+            for other in others:
+                other.act(x)
+                assert other.agent.uppers.max() == pytest.approx(compiled.upper(x, action), abs=1e-5)
+                assert other.agent.uppers[action] == pytest.approx(other.agent.uppers.max(), abs=1e-5)
+                other.agent.action = action  # where values are tied, roundings choose
+            reward, x = float(problem.reward[x, action]), int(problem.next_state[x, action])
+            for agent in (ours, *others):
+                agent.observe(x, reward, truncated=t == PERIODS - 1)
+            n_periods += 1
+    return ours, n_periods
+
+
+class Suprema:
+    """Upper values of 60 pairs over the polytope that an agent and its peers have learned."""
+
+    PAIRS = [(x, a) for x in range(N_STATES) for a in range(N_ACTIONS)][::3]
+
+    def __init__(self, d=10, n_constraints=40, peers=True):
+        self.problem = Problem(d)
+        self.peers = [Timed(peer(self.problem)) for peer in (WithScipy, WithHighspy)] if peers else []
+        ours, _ = learn(self.problem, n_constraints, *self.peers)
+        self.agent = ours.agent.copy()  # nothing was asked of it yet
+
+    def of_agent(self, agent):
+        return [agent.upper(x, a) for x, a in self.PAIRS]
+
+    def of_agents(self, agents):
+        return [agent.upper(x, a) for agent, (x, a) in zip(agents, self.PAIRS, strict=True)]
+
+    def of_peer(self, number):
+        literal = self.peers[number].agent
+        return np.clip([literal.maximum(self.problem.phi[x, a]) for x, a in self.PAIRS], *BOUNDS)
+
+
+@pytest.fixture(scope="module")
+def suprema():
+    return Suprema()
+
+
+@pytest.mark.ratios
+@pytest.mark.benchmark(group="linear program, warm, d=10, 40 constraints")
+@pytest.mark.parametrize(
+    "who, ask, of",
+    [
+        ("ocpfast, warm", Suprema.of_agent, lambda s: s.agent.copy()),
+        ("ocpfast, cold", Suprema.of_agents, lambda s: [s.agent.copy() for _ in s.PAIRS]),
+        ("SciPy's linprog", Suprema.of_peer, lambda s: 0),
+        ("highspy from Python, warm", Suprema.of_peer, lambda s: 1),
+    ],
+    ids=["warm", "cold", "scipy", "highspy"],
+)
+def test_suprema(benchmark, suprema, who, ask, of):
+    benchmark.extra_info.update(who=who.removesuffix(", warm") if "ocp" in who else who, per=len(Suprema.PAIRS))
+    benchmark.extra_info["unit"] = "supremum"
+    agent = suprema.agent.copy()
+    expected = suprema.of_agent(agent)
+    lps = agent.statistics()["lps"] - suprema.agent.statistics()["lps"]
+    assert lps > len(Suprema.PAIRS) / 2  # most of them need one
+    benchmark.extra_info["lps"] = lps
+    rounds = 1 if benchmark.disabled else 5
+    found = benchmark.pedantic(ask, setup=lambda: ((suprema, of(suprema)), {}), rounds=rounds)
+    assert found == pytest.approx(expected, abs=1e-5)
+
+
 @pytest.mark.parametrize("d, n_constraints", [(10, 40), (10, 200), (50, 40), (50, 200)])
 def test_polytope_that_needs_programs(report, request, d, n_constraints):
     smoke = request.config.getoption("benchmark_disable")
     if smoke and (d, n_constraints) != (10, 40):
         pytest.skip("only the smallest in a smoke run")
     problem = Problem(d)
-    compiled = ocp.OCP(problem.hypothesis(), discount=DISCOUNT, bounds=BOUNDS)
-    ours, scipys, highspys = agents = [Timed(a) for a in (compiled, WithScipy(problem), WithHighspy(problem))]
-    n_periods = 0
-    while compiled.n_constraints < n_constraints:
-        x = int(problem.start.integers(N_STATES))
-        for t in range(PERIODS):
-            action = ours.act(x)
-            for other in (scipys, highspys):
-                other.act(x)
-            for other in (scipys.agent, highspys.agent):
-                assert other.uppers.max() == pytest.approx(compiled.upper(x, action), abs=1e-5)
-                assert other.uppers[action] == pytest.approx(other.uppers.max(), abs=1e-5)
-                other.action = action  # where values are tied, roundings choose
-            reward, x = float(problem.reward[x, action]), int(problem.next_state[x, action])
-            for agent in agents:
-                agent.observe(x, reward, truncated=t == PERIODS - 1)
-            n_periods += 1
-    ratios = [other.seconds / ours.seconds for other in (scipys, highspys)]
-    lps = [compiled.statistics()["lps"], scipys.agent.n_lps, highspys.agent.n_lps]
+    scipys, highspys = others = [Timed(peer(problem)) for peer in (WithScipy, WithHighspy)]
+    ours, n_periods = learn(problem, n_constraints, *others)
+    ratios = [other.seconds / ours.seconds for other in others]
+    lps = [ours.agent.statistics()["lps"], scipys.agent.n_lps, highspys.agent.n_lps]
     report(
         f"polytope, d={d}, |C|={n_constraints}, {n_periods} periods: "
         + ", ".join(
             f"{name} {1e6 * agent.seconds / n_periods:,.0f} us a period with {n} LPs"
-            for name, agent, n in zip(("ocpfast", "scipy", "highspy"), agents, lps, strict=True)
+            for name, agent, n in zip(("ocpfast", "scipy", "highspy"), (ours, *others), lps, strict=True)
         )
         + f"; {ratios[0]:.1f} and {ratios[1]:.1f} times as fast"
     )

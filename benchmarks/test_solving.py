@@ -28,10 +28,12 @@ def numpy(system):
     return q
 
 
-@pytest.mark.benchmark(group=f"solve: {N_STATES} states, {N_ACTIONS} actions, {HORIZON} periods")
-@pytest.mark.parametrize("implementation", [compiled, numpy])
+@pytest.mark.ratios
+@pytest.mark.parametrize("who, implementation", [("ocpfast", compiled), ("NumPy", numpy)], ids=["compiled", "numpy"])
 @pytest.mark.parametrize("by_period", [False, True])
-def test_solve(benchmark, implementation, by_period):
+def test_solve(benchmark, who, implementation, by_period):
+    benchmark.group = f"dynamic program, {N_STATES:,} states" + (", other ones each period" if by_period else "")
+    benchmark.extra_info.update(who=who, per=HORIZON, unit="period")
     system = table(by_period)
     q = benchmark.pedantic(implementation, (system,), rounds=1 if benchmark.disabled else 10, warmup_rounds=1)
     assert np.array_equal(q, compiled(system))

@@ -16,6 +16,8 @@ MAX_CELLS = 2**30
 
 def integer(value: SupportsIndex, name: str, least: int, most: int | None = None) -> int:
     """An integer (not a bool or a float) of at least `least` and at most `most`."""
+    if type(value) is int and value >= least and (most is None or value <= most):
+        return value  # what every step of a loop in Python comes with
     expected = f"{name}: expected an integer " + (f">= {least}" if most is None else f"in {least}..{most}")
     if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
         raise TypeError(f"{expected}, got {value!r}")
@@ -30,13 +32,15 @@ def integer(value: SupportsIndex, name: str, least: int, most: int | None = None
 
 def number(value: Any, name: str, expected: str = "a number") -> float:
     """A real number that is not NaN."""
+    if type(value) is float and value == value:
+        return value
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name}: expected {expected}, got {value!r}")
     try:
         result = float(value)
     except OverflowError:
         raise ValueError(f"{name}: expected {expected}, got one beyond the range of floats") from None
-    if np.isnan(result):
+    if result != result:
         raise ValueError(f"{name}: expected {expected}, got nan")
     return result
 
@@ -54,6 +58,8 @@ def numeric(value: ArrayLike, name: str, expected: str) -> NDArray[np.float64]:
 
 def flag(value: Any, name: str) -> bool:
     """A bool, NumPy's included."""
+    if value is True or value is False:
+        return value
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name}: expected True or False, got {value!r}")
     return bool(value)

@@ -7,12 +7,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
-#include <set>
+#include <type_traits>
 #include <vector>
 
+#include "ocpfast/agent/layer_set.hpp"
 #include "ocpfast/agent/transitions.hpp"
 #include "ocpfast/constraint.hpp"
+#include "ocpfast/prefetch.hpp"
 
 namespace ocp {
 
@@ -21,6 +22,12 @@ enum class ReplayMode {
     on,          // a transition is replayed at the period it was seen at
     stationary,  // the user states that F and R do not depend on t: it is replayed at every period
 };
+
+// Classes that look something up for each index may have prefetch(index).
+template <class Class, class = void>
+struct CanPrefetch : std::false_type {};
+template <class Class>
+struct CanPrefetch<Class, std::void_t<decltype(&Class::prefetch)>> : std::true_type {};
 
 template <class Class>
 class Replay {
@@ -40,6 +47,7 @@ public:
         mark_.assign(value_.size(), Mark::settled);
         dirty_.resize(static_cast<std::size_t>(n_layers_));
         fresh_.resize(dirty_.size());
+        waiting_layers_ = LayerSet(n_layers_);
     }
 
     // Open domains: a point that nothing leads to yet, whose value will be looked up when something does.
@@ -65,6 +73,7 @@ public:
             Mark& mark = mark_[slot(layer, point)];
             if (mark != Mark::settled) return;
             mark = Mark::dirty;
+            prefetch(&value_[slot(layer, point)]);  // for settle
             dirty_[static_cast<std::size_t>(layer)].push_back(point);
             if (!homogeneous_) waiting_layers_.insert(layer);
         });
@@ -113,7 +122,6 @@ public:
         for (const auto& edges : fresh_) {
             for (const std::int64_t edge : edges) a.require(transitions.in_use(edge), "an index");
         }
-        for (const std::int64_t layer : waiting_layers_) a.require_index(layer, 0, n_layers_);
     }
 
 private:
@@ -141,22 +149,17 @@ private:
     void sweep_backward(Class& known, const Transitions& transitions) {
         changed_.clear();
         const bool everywhere = stationary_ && !fresh_[0].empty();
-        std::int64_t layer = everywhere ? n_layers_ - 1 : waiting_layer_below(n_layers_);
+        std::int64_t layer = everywhere ? n_layers_ - 1 : waiting_layers_.below(n_layers_);
         while (layer >= 0) {
             waiting_layers_.erase(layer);
             gather(transitions, layer);
             recompute(known, transitions, layer, layer + 1);
             waiting_layers_.erase(layer);
             settle(known, transitions, layer);
-            layer = everywhere || !changed_.empty() ? layer - 1 : waiting_layer_below(layer);
+            layer = everywhere || !changed_.empty() ? layer - 1 : waiting_layers_.below(layer);
         }
         if (stationary_) fresh_[0].clear();
         left_behind_ = !waiting_layers_.empty();
-    }
-
-    std::int64_t waiting_layer_below(std::int64_t layer) const {
-        const auto above = waiting_layers_.lower_bound(layer);
-        return above == waiting_layers_.begin() ? -1 : *std::prev(above);
     }
 
     // Time-homogeneous: whole sweeps, each under what was known at its start, until nothing changes. What is left
@@ -216,8 +219,12 @@ private:
         };
         for (const std::int64_t e : work_) {  // before anything joins: a sweep sees what was known at its start
             const Transitions::Edge& edge = transitions.edge(e);
-            if (leads_on(edge) && mark_[slot(next_layer, edge.next)] == Mark::outdated) {
-                refresh(known, next_layer, edge.next);
+            // of 500 states, 6 actions and 200 periods all that is known does not fit into a core's cache
+            if constexpr (CanPrefetch<Class>::value) known.prefetch(known.index(layer, edge.point, edge.action));
+            if (leads_on(edge)) {
+                const std::size_t next = slot(next_layer, edge.next);
+                prefetch(&value_[next]);
+                if (mark_[next] == Mark::outdated) refresh(known, next_layer, edge.next);
             }
         }
         for (const std::int64_t e : work_) {
@@ -243,7 +250,7 @@ private:
     std::vector<Mark> mark_;                        // per (layer, point)
     std::vector<std::vector<std::int64_t>> dirty_;  // per layer
     std::vector<std::vector<std::int64_t>> fresh_;  // edges, per layer; stationary: one list for all layers
-    std::set<std::int64_t> waiting_layers_;         // period-indexed: layers with something dirty or fresh
+    LayerSet waiting_layers_;                       // period-indexed: layers with something dirty or fresh
     bool left_behind_ = false;                      // some of them after a sweep
     std::vector<std::int64_t> changed_, work_;      // scratch: points, edges
     std::int64_t n_recomputed_ = 0;

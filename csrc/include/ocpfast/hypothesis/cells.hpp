@@ -23,6 +23,7 @@
 #include "ocpfast/hypothesis/lower_values.hpp"
 #include "ocpfast/hypothesis/partition.hpp"
 #include "ocpfast/lanes.hpp"
+#include "ocpfast/prefetch.hpp"
 
 namespace ocp {
 
@@ -209,6 +210,11 @@ public:
         }
     }
 
+    void prefetch(std::int64_t cell) const {
+        ocp::prefetch(&upper_[at(cell)]);
+        ocp::prefetch(&determined_[at(cell)]);
+    }
+
     // Calls visit(layer, point) for all that a change of this cell can reach.
     template <class Visit>
     void for_each_affected(std::int64_t cell, Visit&& visit) const {
@@ -367,7 +373,10 @@ private:
     // x' is, whose interval is a point), so the lower value comes for free.
     bool exact_by_itself() const { return selection_ == Selection::first || selection_ == Selection::eluder; }
 
-    Snapshot snapshot(std::int64_t cell) const { return {upper(cell), lower(cell), determined(cell)}; }
+    // Where lower ends are not tracked they do not change.
+    Snapshot snapshot(std::int64_t cell) const {
+        return {upper(cell), track_lower_ ? lower_[at(cell)] : 0, determined(cell)};
+    }
 
     // Without branches, which the data would decide.
     static bool improves(const Estimate& estimate, double upper, bool determined) {
