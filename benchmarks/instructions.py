@@ -32,6 +32,7 @@ EPISODES = {
     "replay": 1_000,
     "pendulum": 450,
     "pendulum-replay": 270,
+    "pendulum-lanes": 300,
     "linear": 1_000,
     "finite": 300,
     "store": 500,

@@ -23,7 +23,7 @@
 #include "ocpfast/hypothesis/cells.hpp"
 #include "ocpfast/hypothesis/finite.hpp"
 #include "ocpfast/hypothesis/linear.hpp"
-#include "ocpfast/run.hpp"
+#include "ocpfast/run_lanes.hpp"
 #include "ocpfast/store.hpp"
 #include "ocpfast/system/chain.hpp"
 #include "ocpfast/system/contract.hpp"
@@ -103,34 +103,48 @@ using Kernel = std::function<Work(std::int64_t episodes)>;
 constexpr std::int64_t most_episodes = 100'000;
 
 template <class Known, class System>
-Kernel playing(Known known, const ocp::OcpOptions& options, std::unique_ptr<System> owned) {
-    struct Play {
-        ocp::Ocp<Known> agent;
-        std::unique_ptr<System> owned;
-        ocp_system system;
-        Generator of_system{1}, of_agent{2};
+Kernel playing(const Known& known, const ocp::OcpOptions& options, std::unique_ptr<System> owned,
+               std::size_t n_simulations = 1) {
+    using Agent = ocp::Ocp<Known>;
+    struct One {
+        Agent agent;
+        Generator of_system, of_agent;
+        ocp_bitgen for_system = of_system.bitgen(), for_agent = of_agent.bitgen();
         std::vector<double> rewards = std::vector<double>(most_episodes);
         std::vector<double> optimal = std::vector<double>(most_episodes);
+
+        One(const Known& known, const ocp::OcpOptions& options, std::uint64_t number)
+            : agent(known, options), of_system(2 * number + 1), of_agent(2 * number + 2) {}
+    };
+    struct Play {
+        std::vector<std::unique_ptr<One>> ones;
+        std::unique_ptr<System> owned;
+        ocp_system system;
         ocp::Control control;
 
-        Play(Known known, const ocp::OcpOptions& options, std::unique_ptr<System> given)
-            : agent(std::move(known), options), owned(std::move(given)), system(ocp::contract_of(owned.get())) {
-            system.optimal_value = nullptr;  // a dynamic program, not a kernel
-        }
-
         Work play(std::int64_t episodes) {
-            ocp_bitgen for_system = of_system.bitgen(), for_agent = of_agent.bitgen();
-            const std::int64_t before = agent.n_periods();
-            ocp::Simulation<ocp::Ocp<Known>> simulation(agent, episodes, &for_system, &for_agent, rewards.data(),
-                                                        optimal.data());
-            ocp::simulate(simulation, system, control);
-            if (simulation.outcome().kind != ocp::Outcome::Kind::done) std::abort();
-            double sum = 0;
-            for (std::int64_t i = 0; i < episodes; ++i) sum += rewards[static_cast<std::size_t>(i)];
-            return {agent.n_periods() - before, sum};
+            std::vector<ocp::Simulation<Agent>> simulations;
+            simulations.reserve(ones.size());
+            Work work{};
+            for (auto& one : ones) {
+                work.periods -= one->agent.n_periods();
+                simulations.emplace_back(one->agent, episodes, &one->for_system, &one->for_agent, one->rewards.data(),
+                                         one->optimal.data());
+            }
+            ocp::simulate(simulations, system, control);
+            for (std::size_t k = 0; k < ones.size(); ++k) {
+                if (simulations[k].outcome().kind != ocp::Outcome::Kind::done) std::abort();
+                work.periods += ones[k]->agent.n_periods();
+                for (std::int64_t i = 0; i < episodes; ++i) work.sum += ones[k]->rewards[static_cast<std::size_t>(i)];
+            }
+            return work;
         }
     };
-    auto play = std::make_shared<Play>(std::move(known), options, std::move(owned));
+    auto play = std::make_shared<Play>();
+    for (std::size_t k = 0; k < n_simulations; ++k) play->ones.push_back(std::make_unique<One>(known, options, k));
+    play->system = ocp::contract_of(owned.get());
+    play->system.optimal_value = nullptr;  // a dynamic program, not a kernel
+    play->owned = std::move(owned);
     return [play](std::int64_t episodes) { return play->play(episodes); };
 }
 
@@ -194,7 +208,8 @@ Kernel table(const ocp::OcpOptions& options) {
 }
 
 // Its 962 partitions are the paper's, as InvertedPendulum.partition() makes them.
-Kernel pendulum(const ocp::OcpOptions& options) {
+Kernel pendulum(const ocp::OcpOptions& options, std::size_t n_simulations = 1) {
+    setenv("OCPFAST_INSTRUCTIONS", "baseline", 1);  // else counts would depend on the processor
     auto system = std::make_unique<ocp::InvertedPendulum>(2.5, 2'000, true, 1);
     const double limit = system->max_velocity();
     std::vector<double> angles, velocities;
@@ -203,7 +218,7 @@ Kernel pendulum(const ocp::OcpOptions& options) {
     ocp::Grid grid({ocp::Bins(angles), ocp::Bins(velocities)}, 1);
     auto partition = std::make_shared<ocp::Partition>(grid.n_labels(), 3, 0);
     partition->set_grid(std::move(grid));
-    return playing(cells(std::move(partition)), options, std::move(system));
+    return playing(cells(std::move(partition)), options, std::move(system), n_simulations);
 }
 
 // The chain's Q*: 1 for each period that is left once the end is reached on the shortest way.
@@ -274,6 +289,7 @@ const std::map<std::string, std::function<Kernel()>> kernels{
     {"replay", [] { return table(replaying()); }},
     {"pendulum", [] { return pendulum({}); }},
     {"pendulum-replay", [] { return pendulum(replaying()); }},
+    {"pendulum-lanes", [] { return pendulum({}, 7); }},
     {"linear", linear},
     {"finite", finite},
     {"store", store},

@@ -3,10 +3,11 @@
 import os
 import shutil
 import subprocess
-from pathlib import Path
 
+import instructions
 import numpy as np
 import pytest
+from commands import ROOT
 
 import ocpfast as ocp
 
@@ -77,11 +78,11 @@ def test_each_simulation_gives_what_it_gives_alone(name):
     [{}, {"disturbance": 0.0}, {"integrator": "euler"}, {"substeps": 3}, {"integrator": "euler", "substeps": 2}],
     ids=str,
 )
-@pytest.mark.parametrize("instructions", AVAILABLE)
-def test_instructions_give_the_same_bits(monkeypatch, instructions, options):
-    monkeypatch.setenv("OCPFAST_INSTRUCTIONS", instructions)
+@pytest.mark.parametrize("chosen", AVAILABLE)
+def test_instructions_give_the_same_bits(monkeypatch, chosen, options):
+    monkeypatch.setenv("OCPFAST_INSTRUCTIONS", chosen)
     system = pendulum(**options)
-    assert system.instructions == instructions
+    assert system.instructions == chosen
     agent = ocp.OCP(aggregation(system), ties="random")
     together = run(agent, system, 11)  # no multiple of a width
     monkeypatch.delenv("OCPFAST_INSTRUCTIONS")
@@ -91,7 +92,7 @@ def test_instructions_give_the_same_bits(monkeypatch, instructions, options):
 
 def test_instructions_that_do_not_exist(monkeypatch):
     monkeypatch.setenv("OCPFAST_INSTRUCTIONS", "sse9")
-    with pytest.raises(ValueError, match="OCPFAST_INSTRUCTIONS: expected .*'avx512', got 'sse9'"):
+    with pytest.raises(ValueError, match=r"OCPFAST_INSTRUCTIONS: expected .*'avx512', got 'sse9'"):
         pendulum()
 
 
@@ -131,26 +132,17 @@ def test_an_error_in_one_lane_names_its_simulation():
 
 @pytest.fixture(scope="module")
 def checks(tmp_path_factory):
-    """tests/lanes.cpp, compiled against the headers that the package carries."""
-    compiler = shutil.which(os.environ.get("CXX", "g++").split()[-1]) or shutil.which("c++")
-    if compiler is None:
-        pytest.skip("there is no C++ compiler")
-    program = tmp_path_factory.mktemp("lanes") / "lanes"
-    include = Path(ocp.__file__).parent / "include"
-    source = Path(__file__).with_name("lanes.cpp")
-    subprocess.run(
-        [compiler, "-O2", "-std=c++17", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", f"-I{include}", source]
-        + ["-o", program],
-        check=True,
-    )
-    return program
+    compiler = os.environ.get("CXX", "g++").split()[0]
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no compiler {compiler!r}")
+    return instructions.build(tmp_path_factory.mktemp("lanes"), ROOT / "tests" / "lanes.cpp")
 
 
-@pytest.mark.parametrize("instructions", AVAILABLE)
+@pytest.mark.parametrize("chosen", AVAILABLE)
 @pytest.mark.parametrize("what", ["labels", "steps"])
-def test_kernels(checks, what, instructions):
+def test_kernels(checks, what, chosen):
     """Guessed labels against bisection, and steps of many against steps of one, in odd numbers of lanes."""
-    done = subprocess.run([checks, what, instructions], capture_output=True, text=True, check=False)
+    done = subprocess.run([checks, what, chosen], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     n, unsure = map(int, done.stdout.split())
     assert n >= 100_000
