@@ -217,11 +217,13 @@ def test_verdicts_are_no_surer_than_the_simulations():
     assert (two.within(1.6, 2.4), two.within(1.8, 2.4), two.within(2.4, 3.0)) == (True, None, False)
     assert all_of([True, None]) is None and all_of([None, False]) is False and all_of([True, True]) is True
     assert Estimate.of(np.array([1.0, 2.0, 3.0])) == Estimate(2.0, pytest.approx(3**-0.5))
+    shown = [Estimate(509.3, 14.2), Estimate(0.24961, 0.00134), Estimate(-3.0, 0.18), Estimate(860.0, 1e-13)]
+    assert [str(one) for one in shown] == ["509 ± 14", "0.2496 ± 0.0013", "-3.00 ± 0.18", "860"]
     ratio = Estimate(4.0, 0.3) / Estimate(2.0, 0.2)
     assert ratio.mean == 2.0 and ratio.error == pytest.approx(2 * np.hypot(0.075, 0.1))
     rows = claims_table([Claim("a", "b", None, "c"), Claim("a", "b", True, "c"), Claim("a", "b", False, "c")])
     verdicts = [row.split(" | ")[2] for row in rows.splitlines()[2:]]
-    assert verdicts == ["too few simulations to tell: c |", "reproduced |", "**not reproduced**: c |"]
+    assert verdicts == ["too few simulations to tell |", "reproduced |", "**not reproduced**: c |"]
 
 
 def test_without_matplotlib_there_is_a_report_without_figures(uninterrupted, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -26,7 +27,7 @@ class Estimate:
     >>> from ocpfast.experiments.claims import Estimate
     >>> hours = Estimate.of(np.array([1.2, 1.0, 1.4, 1.2]))
     >>> print(hours, hours.below(2.0), hours.below(1.0), hours.below(1.3))
-    1.20 ± 0.08 True None None
+    1.200 ± 0.082 True None None
     """
 
     mean: float
@@ -39,8 +40,11 @@ class Estimate:
         return cls(float(values.mean()), float(error))
 
     def __str__(self) -> str:
-        digits = 2 if self.mean < 10 else 1 if self.mean < 100 else 0
-        return f"{self.mean:,.{digits}f}" + (f" ± {self.error:.{digits}f}" if self.error else "")
+        """As many digits as the error has two of; without one, four."""
+        if self.error <= 1e-12 * abs(self.mean):  # nothing but rounding
+            return f"{self.mean:,.4g}" if abs(self.mean) < 1e4 else f"{self.mean:,.0f}"
+        digits = max(0, 1 - math.floor(math.log10(self.error)))
+        return f"{self.mean:,.{digits}f} ± {self.error:,.{digits}f}"
 
     def __sub__(self, other: Estimate) -> Estimate:
         return Estimate(self.mean - other.mean, float(np.hypot(self.error, other.error)))
@@ -79,7 +83,7 @@ class Claim:
     claim: str
     measured: str
     reproduced: Verdict
-    reason: str = ""  # shown unless it was reproduced
+    reason: str = ""  # shown where it was not reproduced
 
 
 def table(claims: Sequence[Claim]) -> str:
@@ -87,6 +91,6 @@ def table(claims: Sequence[Claim]) -> str:
     rows = ["| claim | measured | |", "|---|---|---|"]
     for one in claims:
         verdict = {True: "reproduced", False: "**not reproduced**", None: "too few simulations to tell"}[one.reproduced]
-        reason = "" if one.reproduced or not one.reason else f": {one.reason}"
+        reason = f": {one.reason}" if one.reproduced is False and one.reason else ""
         rows.append(f"| {one.claim} | {one.measured} | {verdict}{reason} |")
     return "\n".join(rows)
