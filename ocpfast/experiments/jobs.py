@@ -17,8 +17,9 @@ import numpy as np
 
 import ocpfast as ocp
 from ocpfast import _check
+from ocpfast.executors import available_cores
 from ocpfast.results import load_result, write_atomically
-from ocpfast.running import AgentSource, Bar, Interrupted, available_cores
+from ocpfast.running import AgentSource, Bar, Interrupted
 from ocpfast.systems import System
 
 __all__ = ["Folder", "Job", "Timing", "run_jobs"]

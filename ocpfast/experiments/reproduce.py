@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from types import ModuleType
 
-from ocpfast.executors import available_cores
 from ocpfast.experiments import chain, pendulum
 from ocpfast.experiments.jobs import Folder, run_jobs
 from ocpfast.experiments.report import write_report, write_tables
