@@ -47,7 +47,7 @@ def uninterrupted(tmp_path_factory):
 def test_the_chain_is_reproduced(uninterrupted):
     report = (uninterrupted / "report.md").read_text()
     # the paper's 3e-12 is a slip: its own formula gives 2.0e-9
-    assert "6 of 7 claims. " in report
+    assert "6 of 7 claims were reproduced. " in report
     [row] = [line for line in report.splitlines() if "**not reproduced**" in line]
     assert "1,500 - 3e-12 | the paper's formula gives 1,500 - 2.0e-09 |" in row
     assert '"seed": 0' in report and ocp.__version__ in report
@@ -127,7 +127,7 @@ def test_the_pendulum_in_full_also_tries_what_the_paper_leaves_open(tmp_path, mo
     results = {job.name: folder.result(dataclasses.replace(job, simulations=2)) for job in jobs}
     claimed = [claim.claim for claim in pendulum.claims(results)]
     for how in ("ties to the first", "20 sweeps", "Euler steps"):
-        assert f"δ=0: LSVI's hours and best epsilon as above, with {how}" in claimed
+        assert f"δ=0: LSVI's hours and best ε as above, with {how}" in claimed
 
 
 def test_lsvi_falls_by_its_random_actions():

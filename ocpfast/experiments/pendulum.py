@@ -43,6 +43,10 @@ def _lsvi(epsilon: float) -> str:
     return f"LSVI, epsilon {epsilon:g}"
 
 
+def _with_symbol(name: str) -> str:
+    return name.replace("epsilon", "ε =")
+
+
 def _lsvi_otherwise(epsilon: float, how: str) -> str:
     return f"{_lsvi(epsilon)}, {how}"
 
@@ -103,7 +107,7 @@ def claims(results: Mapping[str, ocp.Result]) -> list[Claim]:
         *_claims_otherwise(results),
         *(
             Claim(
-                f"{name} does worse with a disturbance than without",
+                f"{_with_symbol(name)} does worse with a disturbance than without",
                 f"{total[name, 0.0]} h without, {total[name, 2.5]} h with",
                 total[name, 2.5].less(total[name, 0.0]),
             )
@@ -124,7 +128,7 @@ def _claims_at(d: float, total: Mapping[tuple[str, float], Estimate], best: floa
     gains = ", ".join(f"{(hours / total[_RANDOM, d]).mean:.1f}" for hours in lsvi.values())
     return [
         Claim(
-            f"δ={d:g}: LSVI is upright for less than 2 hours in all (7.2 s an episode), for every epsilon",
+            f"δ={d:g}: LSVI is upright for less than 2 hours in all (7.2 s an episode), for every ε",
             ", ".join(f"{hours} h (ε = {e:g})" for e, hours in lsvi.items()),
             all_of(hours.below(2.0) for hours in lsvi.values()),
             f"not with ε = {', '.join(f'{e:g}' for e in longer)}: {seconds:.1f} s an episode. What LSVI has learned "
@@ -138,7 +142,7 @@ def _claims_at(d: float, total: Mapping[tuple[str, float], Estimate], best: floa
             all_of((total[_RANDOM, d] * 2).less(hours) for hours in lsvi.values()),
         ),
         Claim(
-            f"δ={d:g}: LSVI's best epsilon is {_PAPERS_BEST:g}",
+            f"δ={d:g}: LSVI's best ε is {_PAPERS_BEST:g}",
             f"{best:g}, by {lsvi[best] - lsvi[_PAPERS_BEST]} h" if best != _PAPERS_BEST else f"{best:g}",
             all_of(hours.less(lsvi[_PAPERS_BEST]) for e, hours in lsvi.items() if e != _PAPERS_BEST),
             "an episode ends after "
@@ -165,7 +169,7 @@ def _claims_otherwise(results: Mapping[str, ocp.Result]) -> list[Claim]:
         others = [hours[e] for e in _EPSILONS if e != _PAPERS_BEST]
         made.append(
             Claim(
-                f"δ=0: LSVI's hours and best epsilon as above, with {how}",
+                f"δ=0: LSVI's hours and best ε as above, with {how}",
                 ", ".join(f"{h} h (ε = {e:g})" for e, h in hours.items()),
                 all_of([*(h.below(2.0) for h in hours.values()), *(h.less(hours[_PAPERS_BEST]) for h in others)]),
                 "so it is not this that makes the difference",
@@ -209,8 +213,7 @@ def figures(results: Mapping[str, ocp.Result], folder: Path) -> list[Path]:
 
     def panel(title: str, names: tuple[str, ...], disturbance: float) -> Panel:
         curves = [
-            Curve(name.replace("epsilon", "ε ="), episodes, _hours(results, name, disturbance).cumsum(axis=1))
-            for name in names
+            Curve(_with_symbol(name), episodes, _hours(results, name, disturbance).cumsum(axis=1)) for name in names
         ]
         return Panel(f"δ = {disturbance:g}: {title}", "episodes", "cumulative reward (hours)", curves)
 

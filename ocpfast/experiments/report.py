@@ -79,8 +79,8 @@ def write_report(folder: Folder, command: str, sections: Sequence[tuple[str, Seq
     lines = [
         "# What was reproduced",
         "",
-        f"{every.count(True)} of {len(every)} claims"
-        + (f"; of {undecided} the simulations are too few to tell" if undecided else "")
+        f"{every.count(True)} of {len(every)} claims were reproduced"
+        + (f"; for {undecided} the simulations are too few to tell" if undecided else "")
         + f". ± is the standard error; what differs by less than {SURE:g} of them is not told apart.",
         "",
     ]
