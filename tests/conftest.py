@@ -8,6 +8,13 @@ import pytest
 from commands import ROOT, call
 
 
+def pytest_collection_modifyitems(items):
+    """With `-n`: tests of a file share a process, and so what they made; files that need the package built share one."""
+    builders = {item.path for item in items if "source" in item.fixturenames}
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group("package" if item.path in builders else item.path.stem))
+
+
 @pytest.fixture(scope="session")
 def source(tmp_path_factory):
     """A copy of the tracked files, so that nothing is built in the source tree."""
@@ -21,7 +28,7 @@ def source(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def unoptimised(tmp_path_factory):
-    """The environment of compilers that do not optimise and so take a third of the time.
+    """The environment of compilers that do not optimise and so take half the time.
 
     What is built here is looked at, installed and tried; the optimised build is the one that all tests run on. Results
     are the same bits, as nothing may change the order of floating-point operations.
