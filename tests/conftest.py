@@ -8,6 +8,7 @@ import pytest
 from commands import ROOT, call
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks
 def pytest_collection_modifyitems(items):
     """With `-n`: tests of a file share a process, and so what they made; files that need the package built share one."""
     builders = {item.path for item in items if "source" in item.fixturenames}
