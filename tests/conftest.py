@@ -10,7 +10,7 @@ from commands import ROOT, call
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks
 def pytest_collection_modifyitems(items):
-    """With `-n`: tests of a file share a process, and so what they made; files that need the package built share one."""
+    """With `-n`: tests of a file share a process, and what they made; files that need the package built share one."""
     builders = {item.path for item in items if "source" in item.fixturenames}
     for item in items:
         item.add_marker(pytest.mark.xdist_group("package" if item.path in builders else item.path.stem))
