@@ -3,17 +3,12 @@
 import os
 import shutil
 import sys
+from pathlib import Path
 
+import highspy
 import pytest
 from commands import ROOT, call
-
-
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks
-def pytest_collection_modifyitems(items):
-    """With `-n`: tests of a file share a process, and what they made; files that need the package built share one."""
-    builders = {item.path for item in items if "source" in item.fixturenames}
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group("package" if item.path in builders else item.path.stem))
+from highs_learning import learn
 
 
 @pytest.fixture(scope="session")
@@ -47,3 +42,11 @@ def built(source, unoptimised):
     """`python -m build`: the source distribution, and the wheel made from it."""
     call(sys.executable, "-m", "build", "--outdir", "built", cwd=source, **unoptimised)
     return source / "built"
+
+
+@pytest.fixture(scope="session")
+def learned(tmp_path_factory):
+    """What the learning run gives in this environment, through the library."""
+    answer = learn(cwd=tmp_path_factory.mktemp("learned"), OCPFAST_HIGHS="library")
+    assert Path(answer["highs"]).parent == Path(highspy.__file__).parent
+    return answer
