@@ -1,4 +1,4 @@
-"""What is built is what users get: source distribution, editable install, wheel (also with other releases of highspy)."""
+"""What is built is what users get: source distribution, editable install, wheel (with several releases of highspy)."""
 
 import re
 import sys
