@@ -63,9 +63,18 @@ def test_every_agent_on_every_class_on_every_system(tmp_path, capsys):
         for system in ("short", "long")
         for rest in ("table-plain", "table-directed", "table-lsvi", "q", "random")
     }
-    assert len(totals) == 3 * len(names) and all(name in shown for name in names)
+    assert len(totals) == 3 * len(names) and shown.count("| table-plain | ") == 2
     assert totals["short-table-directed", "0"] > totals["short-table-plain", "0"] > 0
     assert totals["short-q", "0"] == totals["short-table-plain", "0"]  # what the paper's appendix says
+
+    report = (out / "report.md").read_text()
+    assert report.count("| table-directed | ") == 2 and "## short" in report and "n_states = 9" in report
+    assert (
+        "| agent | reward of an episode | regret |" in report and "![Every agent on every system](sweep.png)" in report
+    )
+    assert (out / "sweep.png").read_bytes().startswith(b"\x89PNG")
+    drawn = (out / "sweep.svg").read_text()
+    assert all(f"<!-- {text} -->" in drawn for text in ("short", "long", "table-lsvi", "regret", "random", "q"))
 
     before = (out / "totals.csv").read_bytes()
     assert main(["run", file, "--out", str(out), "--resume", "--quiet"]) == 0
@@ -73,6 +82,32 @@ def test_every_agent_on_every_class_on_every_system(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["run", write(tmp_path, SWEEP.replace("seed = 5", "seed = 6")), "--out", str(out), "--resume"])
     assert "made with other settings" in capsys.readouterr().err
+
+
+def test_where_the_optimum_is_not_known_rewards_are_drawn(tmp_path):
+    text = """
+    episodes = 30
+    simulations = 2
+    [systems.pendulum]
+    type = "InvertedPendulum"
+    [classes.cells]
+    type = "StateAggregation"
+    partition = "system"
+    """ + "".join(f'[agents.a{i}]\ntype = "OCP"\nties = "random"\n' for i in range(9))
+    assert main(["run", write(tmp_path, text), "--out", str(tmp_path / "out"), "--quiet"]) == 0
+    report = (tmp_path / "out" / "report.md").read_text()
+    assert "| agent | reward of an episode |\n" in report and "regret" not in report
+    drawn = (tmp_path / "out" / "sweep.svg").read_text()
+    assert "<!-- cumulative reward -->" in drawn
+    assert all(f"<!-- cells-a{i} -->" in drawn for i in range(9))  # more curves than colours, and none is left out
+
+
+def test_names_that_meet_in_one_file_are_refused(tmp_path):
+    text = '[agents.y]\ntype = "OCP"\n'
+    text += "".join(f'[systems.{name}]\ntype = "Chain"\nn_states = 3\n' for name in ("a", "a-b"))
+    text += "".join(f'[classes.{name}]\ntype = "TabulaRasa"\n' for name in ("x", "b-x"))
+    with pytest.raises(ValueError, match="have one name, 'a-b-x-y'; rename one"):
+        load(write(tmp_path, text))
 
 
 def test_arrays_come_from_files_and_partitions_from_the_system(tmp_path):

@@ -1,6 +1,5 @@
-"""HiGHS: its library and highspy's Python API alike, other releases of it, and the user's own models beside ours."""
+"""HiGHS: its library and highspy's Python API alike, and the user's own models beside ours."""
 
-import json
 import random
 import re
 import shutil
@@ -16,6 +15,7 @@ import highspy
 import numpy as np
 import pytest
 from commands import ROOT, call
+from highs_learning import PARTS, learn
 
 import ocpfast as ocp
 from ocpfast import _core
@@ -110,54 +110,6 @@ def test_python_gives_the_values_of_the_library(block):
         assert played["python"][1] == statistics, f"seed {seed}"
         lps += statistics["lps"]
     assert lps > 50 * CASES
-
-
-# A learning run on its own, in an environment of its own; without the random numbers of any library.
-LEARN = """
-import json, random, sys, warnings
-import highspy, numpy as np
-import ocpfast as ocp
-from importlib.metadata import version
-from ocpfast import _core
-
-rng = random.Random(7)
-def integers(most, *shape):
-    return np.array([rng.randint(-most, most) for _ in range(int(np.prod(shape)))], dtype=float).reshape(shape)
-
-phi, rows = integers(2, 3, 4, 2, 4), integers(2, 4, 4)
-a_ub, b_ub = np.vstack([np.eye(4), -np.eye(4), rows]), np.concatenate([np.full(8, 4.0), np.full(4, 2.0)])
-system = ocp.TableSystem(np.abs(integers(3, 3, 4, 2)).astype(int), integers(4, 3, 4, 2) / 4, initial_state=[0, 1, 2, 3])
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    agents = [ocp.OCP(ocp.Polytope(phi, a_ub, b_ub, shared=i % 2 == 0)) for i in range(8)]
-result = ocp.run(agents, system, episodes=30, rng=0, workers=int(sys.argv[1]), progress=False, keep_agents=True)
-print(json.dumps({
-    "highs": _core.highs_in_use(),
-    "highspy": version("highspy"),
-    "numpy": version("numpy"),
-    "warnings": [(w.category.__name__, str(w.message), w.filename) for w in caught],
-    "rewards": result.rewards.tolist(),
-    "values": [[agent.lower(x, a, t), agent.upper(x, a, t)]
-               for agent in result.agents for t in range(3) for x in range(4) for a in range(2)],
-    "lps": [agent.statistics()["lps"] for agent in result.agents],
-}))
-"""
-PARTS = ("rewards", "values", "lps")
-
-
-def learn(python=sys.executable, *, cwd, workers=2, **environment):
-    # a deadlock ends in a failure
-    answer = json.loads(call(str(python), "-c", LEARN, str(workers), cwd=cwd, timeout=300, **environment))
-    assert min(answer["lps"]) > 20  # HiGHS is asked by each of them
-    return answer
-
-
-@pytest.fixture(scope="module")
-def learned(tmp_path_factory):
-    """What the learning run gives in this environment, through the library."""
-    answer = learn(cwd=tmp_path_factory.mktemp("learned"), OCPFAST_HIGHS="library")
-    assert Path(answer["highs"]).parent == Path(highspy.__file__).parent
-    return answer
 
 
 @pytest.mark.parametrize("workers", [1, 4])
@@ -582,35 +534,3 @@ def test_a_users_models_in_other_threads(kind):
         for thread in threads:
             thread.join()
     assert len(optima) >= 2 and None not in optima and len(set(optima)) == 1
-
-
-# other releases
-
-
-def allowed():
-    """The oldest highspy that pyproject.toml allows."""
-    [oldest] = re.findall(r'"highspy>=([\d.]+)"', (ROOT / "pyproject.toml").read_text())
-    return oldest if oldest.count(".") == 2 else f"{oldest}.0"
-
-
-@pytest.mark.skipif(not (ROOT / "setup.py").exists(), reason="needs the source tree")
-@pytest.mark.parametrize("release", ["oldest", "newest"])
-def test_the_library_of_other_releases(release, built, learned, tmp_path):
-    """A fresh environment with the wheel: HiGHS is opened, not replaced by Python, and learns the same."""
-    if release == "oldest" and sys.version_info >= (3, 14):
-        pytest.skip("the oldest highspy has no wheel for this Python")
-    call(sys.executable, "-m", "venv", "venv", cwd=tmp_path)
-    python = tmp_path / "venv" / "bin" / "python"
-    [wheel] = built.glob("*.whl")
-    wanted = f"highspy=={allowed()}" if release == "oldest" else "highspy"
-    call(python, "-m", "pip", "install", "--quiet", "--only-binary", "highspy", wheel, wanted, cwd=tmp_path)
-    answer = learn(python, cwd=tmp_path, OCPFAST_HIGHS="")
-    if release == "oldest":
-        assert answer["highspy"] == allowed()
-    assert answer["warnings"] == []
-    assert (tmp_path / "venv").resolve() in Path(answer["highs"]).resolve().parents
-    assert answer["rewards"] == learned["rewards"]
-    np.testing.assert_allclose(answer["values"], learned["values"], rtol=0, atol=1e-9)
-    by_python = learn(python, cwd=tmp_path, OCPFAST_HIGHS="python")
-    assert by_python["highs"] == "highspy"
-    assert [by_python[part] for part in PARTS] == [answer[part] for part in PARTS]

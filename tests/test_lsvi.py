@@ -157,6 +157,39 @@ def test_policies_that_change_late_are_found():
         assert agent.statistics()["sweeps"] < 36_000 * agent.statistics()["episodes"] / 20
 
 
+def test_a_value_that_stands_still_for_a_sweep_is_not_taken_for_settled():
+    """State 2 leads to 0, which gains less and less, and to 1, which loses 1 for ever. In sweep 32, after which sweeps
+    are first stepped over, the two cancel to the last bit; afterwards state 2 loses for ever."""
+
+    def change_in_sweep_32(reward):
+        gains = loses = both = before = 0.0
+        for _ in range(32):
+            before, both = both, 0.5 * gains + 0.5 * loses
+            gains, loses = reward + 7 / 8 * gains, loses - 1
+        return both - before
+
+    low, high = 1.0, 1e6
+    while change_in_sweep_32(reward := (low + high) / 2) != 0:
+        low, high = (low, reward) if change_in_sweep_32(reward) > 0 else (reward, high)
+
+    agent = ocp.LSVI(ocp.TabulaRasa(4, 1, None), rng=0)
+    plain = PlainSweeps(4, 1)
+    end = None
+    for state, paid, following in [
+        *[(0, reward, 0)] * 7,
+        (0, reward, end),
+        (1, -1, 1),
+        (2, 0, 0),
+        (2, 0, 1),
+        (3, 0, 2),
+    ]:
+        agent.act(state)
+        agent.observe(following or 0, paid, terminated=following is end, truncated=following is not end)
+        plain.record(state, 0, paid, following)
+    np.testing.assert_allclose(table_of(agent, 1, 4, 1)[0], plain.fitted(36_000), rtol=1e-9)
+    assert agent.statistics()["skipped_sweeps"] > 35_000
+
+
 @pytest.mark.parametrize("disturbance", [0.0, 2.5])
 def test_pendulum_fits_are_those_of_plain_sweeps(disturbance):
     """What the pendulum's agents really fit, in the middle of learning, with all 36,000 sweeps."""

@@ -1,4 +1,4 @@
-"""What is built is what users get: wheel, source distribution and editable install."""
+"""What is built is what users get: source distribution, editable install, wheel (with several releases of highspy)."""
 
 import re
 import sys
@@ -6,8 +6,10 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 from commands import ROOT, call
+from highs_learning import PARTS, learn
 
 import ocpfast as ocp
 
@@ -49,12 +51,40 @@ def test_the_wheel_carries_headers_and_types_and_works(built, tmp_path):
     assert Path(where.strip()) == tmp_path / "installed" / "ocpfast"
 
 
-def test_an_editable_install_works(source, tmp_path):
+def test_an_editable_install_works(source, unoptimised, tmp_path):
     call(sys.executable, "-m", "venv", "venv", cwd=tmp_path)
     python = str(tmp_path / "venv" / "bin" / "python")
-    call(python, "-m", "pip", "install", "--quiet", "--editable", str(source), cwd=tmp_path)
+    call(python, "-m", "pip", "install", "--quiet", "--editable", str(source), cwd=tmp_path, **unoptimised)
     where = call(python, "-c", SMOKE, cwd=tmp_path)
     assert Path(where.strip()) == source / "ocpfast"
+
+
+def allowed():
+    """The oldest highspy that pyproject.toml allows."""
+    [oldest] = re.findall(r'"highspy>=([\d.]+)"', (ROOT / "pyproject.toml").read_text())
+    return oldest if oldest.count(".") == 2 else f"{oldest}.0"
+
+
+@pytest.mark.parametrize("release", ["oldest", "newest"])
+def test_the_library_of_other_releases(release, built, learned, tmp_path):
+    """A fresh environment with the wheel: HiGHS is opened, not replaced by Python, and learns the same."""
+    if release == "oldest" and sys.version_info >= (3, 14):
+        pytest.skip("the oldest highspy has no wheel for this Python")
+    call(sys.executable, "-m", "venv", "venv", cwd=tmp_path)
+    python = tmp_path / "venv" / "bin" / "python"
+    [wheel] = built.glob("*.whl")
+    wanted = f"highspy=={allowed()}" if release == "oldest" else "highspy"
+    call(python, "-m", "pip", "install", "--quiet", "--only-binary", "highspy", wheel, wanted, cwd=tmp_path)
+    answer = learn(python, cwd=tmp_path, OCPFAST_HIGHS="")
+    if release == "oldest":
+        assert answer["highspy"] == allowed()
+    assert answer["warnings"] == []
+    assert (tmp_path / "venv").resolve() in Path(answer["highs"]).resolve().parents
+    assert answer["rewards"] == learned["rewards"]
+    np.testing.assert_allclose(answer["values"], learned["values"], rtol=0, atol=1e-9)
+    by_python = learn(python, cwd=tmp_path, OCPFAST_HIGHS="python")
+    assert by_python["highs"] == "highspy"
+    assert [by_python[part] for part in PARTS] == [answer[part] for part in PARTS]
 
 
 @pytest.fixture(scope="module")

@@ -36,10 +36,23 @@ _KEYS = {"episodes", "simulations", "seed", "systems", "classes", "agents"}
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a configuration asks for."""
+    """What a configuration asks for.
 
-    jobs: list[Job]
+    Attributes
+    ----------
+    systems : dict
+        By the system's name, jobs by the names of class and agent.
+    seed : int
+        The source of all randomness.
+    """
+
+    systems: dict[str, dict[str, Job]]
     seed: int
+
+    @property
+    def jobs(self) -> list[Job]:
+        """All jobs."""
+        return [job for jobs in self.systems.values() for job in jobs.values()]
 
 
 def load(path: str | Path) -> Sweep:
@@ -81,21 +94,33 @@ def load(path: str | Path) -> Sweep:
     episodes = _check.integer(content.get("episodes", 1000), "episodes", 1)
     simulations = _check.integer(content.get("simulations", 1), "simulations", 1)
     seed = _check.integer(content.get("seed", 0), "seed", 0)
-    jobs = []
+    systems: dict[str, dict[str, Job]] = {}
     for system_name, system_table in _tables(content, "systems").items():
         system = _make(system_table, f"systems.{system_name}", _SYSTEMS, file.parent)
+        jobs = systems[system_name] = {}
         for agent_name, agent_table in _tables(content, "agents").items():
             where = f"agents.{agent_name}"
             if agent_table.get("type") in _WITHOUT_CLASS:
                 agent = _make(agent_table, where, _AGENTS, file.parent, system)
-                jobs.append(Job(f"{system_name}-{agent_name}", agent, system, episodes, simulations))
+                jobs[agent_name] = Job(f"{system_name}-{agent_name}", agent, system, episodes, simulations)
                 continue
             for class_name, class_table in _tables(content, "classes").items():
                 hypothesis = _make(class_table, f"classes.{class_name}", _CLASSES, file.parent, system)
                 agent = _make(agent_table, where, _AGENTS, file.parent, hypothesis=hypothesis)
-                name = f"{system_name}-{class_name}-{agent_name}"
-                jobs.append(Job(name, agent, system, episodes, simulations))
-    return Sweep(jobs, seed)
+                name = f"{class_name}-{agent_name}"
+                jobs[name] = Job(f"{system_name}-{name}", agent, system, episodes, simulations)
+    _check_names(systems)
+    return Sweep(systems, seed)
+
+
+def _check_names(systems: Mapping[str, Mapping[str, Job]]) -> None:
+    """A job's name is that of its files: [systems.a-b] with [agents.c] must not meet [systems.a] with [classes.b]."""
+    owner: dict[str, tuple[str, str]] = {}
+    for system, jobs in systems.items():
+        for rest, job in jobs.items():
+            other = owner.setdefault(job.name, (system, rest))
+            if other != (system, rest):
+                raise ValueError(f"systems: {other} and {(system, rest)} have one name, {job.name!r}; rename one")
 
 
 def _tables(content: Mapping[str, Any], kind: str) -> dict[str, dict[str, Any]]:

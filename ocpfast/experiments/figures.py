@@ -1,7 +1,8 @@
-"""Figures that can be printed: curves with error bands, told apart by dashes as well as by colour."""
+"""Figures that can be printed: curves with error bands, told apart by dashes and markers as well as by colour."""
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,17 +11,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Curve", "Panel", "draw"]
+from ocpfast.results import write_atomically
 
-# dark to light, so that they differ in grey as well, each with dashes of its own
-_STYLES: tuple[tuple[str, Any], ...] = (
-    ("#111111", "-"),
-    ("#b2182b", (0, (6, 2))),
-    ("#2166ac", (0, (1.2, 1.2))),
-    ("#e08214", (0, (6, 2, 1.2, 2))),
-    ("#5aae61", (0, (3, 1.5))),
-    ("#998ec3", (0, (6, 1.5, 1.2, 1.5, 1.2, 1.5))),
+__all__ = ["Curve", "Panel", "available", "draw"]
+
+# dark and light in turn, so that neighbours differ in grey as well
+_COLOURS = ("#111111", "#d6604d", "#2166ac", "#e8a33d", "#1b7837", "#b79fd6")
+_DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (6, 2)),
+    (0, (1.2, 1.2)),
+    (0, (6, 2, 1.2, 2)),
+    (0, (3, 1.5)),
+    (0, (9, 1.5, 3, 1.5)),
 )
+_MARKERS = "osD^vX"
+_MARKS = 8  # on a curve of many points
+# two panels are as wide as a page of text, one as a column
+_WIDTH, _HEIGHT = 3.5, 3.0
+_LOOK: Any = {
+    "axes.grid": True, "grid.alpha": 0.3, "font.size": 8, "axes.titlesize": 8.5, "legend.fontsize": 7,
+    "lines.linewidth": 1.2, "lines.markersize": 3.2,
+    # the same bits each time: names that do not depend on chance (and no date, below)
+    "svg.hashsalt": "ocpfast",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -30,7 +44,6 @@ class Curve:
     label: str
     x: NDArray[np.float64]
     values: NDArray[np.float64]  # (simulations, len(x)), or (len(x),)
-    markers: bool = False
 
 
 @dataclass(frozen=True)
@@ -41,7 +54,11 @@ class Panel:
     x_label: str
     y_label: str
     curves: Sequence[Curve]
-    logarithmic: bool = False
+
+
+def available() -> bool:
+    """Whether figures can be drawn: matplotlib is optional."""
+    return importlib.util.find_spec("matplotlib") is not None
 
 
 def draw(panels: Sequence[Panel], file: Path) -> list[Path]:
@@ -57,46 +74,47 @@ def draw(panels: Sequence[Panel], file: Path) -> list[Path]:
     Returns
     -------
     list of Path
-        The files written.
+        The files written; none where there is no matplotlib.
     """
+    if not available():
+        return []
     import matplotlib
+    from matplotlib.figure import Figure
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    rows = (len(panels) + 1) // 2
-    columns = min(2, len(panels))
-    # the same bits each time: no date, and names that do not depend on chance
-    with plt.rc_context({"svg.hashsalt": "ocpfast", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3}):
-        figure, axes = plt.subplots(
-            rows, columns, figsize=(4.6 * columns, 3.5 * rows), squeeze=False, layout="constrained"
-        )
+    rows, columns = (len(panels) + 1) // 2, min(2, len(panels))
+    with matplotlib.rc_context(_LOOK):
+        figure = Figure(figsize=(_WIDTH * columns, _HEIGHT * rows), layout="constrained")
+        axes = figure.subplots(rows, columns, squeeze=False)
         for ax, panel in zip(axes.flat, panels, strict=False):
             _fill(ax, panel)
         for ax in axes.flat[len(panels) :]:
             ax.set_axis_off()
         written = []
-        for suffix, metadata in ((".png", {"Software": None}), (".svg", {"Date": None})):
-            written.append(file.with_suffix(suffix))
-            figure.savefig(written[-1], dpi=200, metadata=metadata)
-        plt.close(figure)
+        for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
+            written.append(file.with_name(f"{file.name}.{kind}"))
+            options: dict[str, Any] = {"format": kind, "dpi": 200, "metadata": metadata}
+            write_atomically(written[-1], lambda out, options=options: figure.savefig(out, **options))  # type: ignore[misc]
     return written
 
 
 def _fill(ax: Any, panel: Panel) -> None:
-    for (colour, dashes), curve in zip(_STYLES, panel.curves, strict=False):
+    for i, curve in enumerate(panel.curves):
         mean, error = curve.values, None
         if curve.values.ndim == 2:
             mean = curve.values.mean(axis=0)
             if len(curve.values) > 1:
                 error = curve.values.std(axis=0, ddof=1) / len(curve.values) ** 0.5
+        # more curves than colours: the same colours again, with other dashes and markers
+        colour, turn = _COLOURS[i % len(_COLOURS)], i + i // len(_COLOURS)
+        every = max(1, len(mean) // _MARKS)
         ax.plot(
-            curve.x, mean, color=colour, linestyle=dashes, label=curve.label, marker="o" if curve.markers else None,
-            markersize=3,
+            curve.x, mean, color=colour, linestyle=_DASHES[turn % len(_DASHES)], label=curve.label,
+            marker=_MARKERS[turn % len(_MARKERS)], markevery=(0 if every == 1 else (i + 1) * every // 7 % every, every),
         )  # fmt: skip
         if error is not None:
-            ax.fill_between(curve.x, mean - 2 * error, mean + 2 * error, color=colour, alpha=0.2, linewidth=0)
-    if panel.logarithmic:
-        ax.set_yscale("log")
+            ax.fill_between(curve.x, mean - 2 * error, mean + 2 * error, color=colour, alpha=0.25, linewidth=0)
     ax.set(title=panel.title, xlabel=panel.x_label, ylabel=panel.y_label)
-    ax.legend(fontsize=7)
+    if all((curve.values >= 0).all() for curve in panel.curves):
+        ax.set_ylim(bottom=-0.02 * ax.get_ylim()[1])  # so that a curve at 0 is seen
+    # below, where no curve is
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, frameon=False, handlelength=3.2)

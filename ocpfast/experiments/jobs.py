@@ -1,27 +1,33 @@
-"""Long runs that survive: many simulations in chunks, each saved whole or not at all."""
+"""Long runs that survive: many simulations in parts, each saved whole or not at all."""
 
 from __future__ import annotations
 
 import json
+import math
 import platform
 import time
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import ocpfast as ocp
+from ocpfast import _check
+from ocpfast.executors import available_cores
 from ocpfast.results import load_result, write_atomically
-from ocpfast.running import AgentSource, Bar
+from ocpfast.running import AgentSource, Bar, Interrupted
 from ocpfast.systems import System
 
-__all__ = ["Folder", "Job", "calibration", "run_jobs"]
+__all__ = ["Folder", "Job", "Timing", "run_jobs"]
 
 _SETTINGS = "settings.json"
+# What is lost at most when the power fails. A part ends when its slowest simulation does and other workers wait for
+# it, so parts should hold several simulations: those of the pendulum take up to 4 s.
+_SECONDS_OF_A_PART = 10.0
 
 
 @dataclass(frozen=True)
@@ -38,10 +44,6 @@ class Job:
         What it acts on.
     episodes, simulations : int
         How much.
-    seconds : float
-        What a simulation takes on one core of the machine on which this was written, roughly: for the time left.
-    chunk : int
-        How many simulations are saved together.
     """
 
     name: str
@@ -49,8 +51,6 @@ class Job:
     system: System
     episodes: int
     simulations: int
-    seconds: float = 1.0
-    chunk: int = 4
 
 
 class Folder:
@@ -95,13 +95,25 @@ class Folder:
                 )
             )
 
-    def chunk_file(self, job: Job, first: int) -> Path:
-        """The file of simulations first, first + 1, ... of a job."""
+    def part_file(self, job: Job, first: int) -> Path:
+        """The file of a job's simulations first, first + 1, ..."""
         return self.path / "raw" / f"{job.name}-{first:05d}.npz"
+
+    def parts(self, job: Job) -> Iterator[ocp.Result]:
+        """What there is of a job, from its first simulation on; parts may have any size."""
+        done = 0
+        while done < job.simulations and (file := self.part_file(job, done)).exists():
+            part = load_result(file)
+            yield part
+            done += len(part.rewards)
+
+    def left(self, job: Job) -> int:
+        """How many simulations of a job are still to be run."""
+        return job.simulations - sum(len(part.rewards) for part in self.parts(job))
 
     def result(self, job: Job) -> ocp.Result:
         """All simulations of a job, which must be complete."""
-        parts = [load_result(self.chunk_file(job, first)) for first in _firsts(job)]
+        parts = list(self.parts(job))
         optimal = [part.optimal for part in parts]
         return ocp.Result(
             np.concatenate([part.rewards for part in parts]),
@@ -109,8 +121,23 @@ class Folder:
         )
 
 
-def run_jobs(jobs: Sequence[Job], folder: Folder, seed: int, workers: int | None = None, progress: bool = True) -> None:
+class Timing(NamedTuple):
+    """How many seconds something should take, and took."""
+
+    forecast: float
+    took: float
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    folder: Folder,
+    seed: int,
+    workers: int | None = None,
+    progress: bool = True,
+) -> Timing:
     """Run what is not there yet. Whatever interrupts it, what was saved stays and the results are the same.
+
+    First a simulation of each job for each worker: the time that they take tells how long the rest will take.
 
     Parameters
     ----------
@@ -123,40 +150,81 @@ def run_jobs(jobs: Sequence[Job], folder: Folder, seed: int, workers: int | None
     workers : int, optional
         Threads; by default one for each core.
     progress : bool, default True
-        Show a bar with the time left.
+        Say how long it will take, and show bars with the time left.
+
+    Returns
+    -------
+    Timing
+        How long what was left after the first simulations should have taken, and did.
     """
-    whole = sum(job.seconds * job.simulations for job in jobs)
-    with Bar(total=whole, disable=not progress, bar_format=_BAR) as bar:
-        for job in jobs:
-            bar.set_description_str(job.name)
-            for first in _firsts(job):
-                size = min(job.chunk, job.simulations - first)
-                before = bar.n
-                file = folder.chunk_file(job, first)
-                if not file.exists():
+    n_workers = available_cores() if workers is None else _check.integer(workers, "workers", 1)
+    left = {job.name: folder.left(job) for job in jobs}
+    unfinished = [job for job in jobs if left[job.name]]
+    seconds: dict[str, float] = {}  # what a simulation takes while all workers are busy
 
-                    def show(done: int, job: Job = job, before: float = before) -> None:
-                        bar.update(before + job.seconds * done / job.episodes - bar.n)
+    def advance(job: Job, size: int, bar: Bar, worth: float) -> float:
+        """Run and save the next simulations of a job and move the bar by their worth; the seconds that each took."""
+        before, goal = bar.n, bar.n + worth
+        bar.set_description_str(job.name)
+        first = job.simulations - left[job.name]
+        file = folder.part_file(job, first)
+        started = time.perf_counter()
+        try:
+            result = ocp.run(
+                job.agent,
+                job.system,
+                job.episodes,
+                size,
+                rng=_seed_of(job, seed),
+                workers=workers,
+                progress=lambda done: bar.update(before + worth * done / (size * job.episodes) - bar.n),
+                first_simulation=first,
+            )
+        except Interrupted as interruption:
+            _save_beginning(interruption, file)
+            raise
+        took = time.perf_counter() - started
+        result.save(file)
+        left[job.name] -= size
+        bar.update(goal - bar.n)
+        return took / size
 
-                    result = ocp.run(
-                        job.agent,
-                        job.system,
-                        job.episodes,
-                        size,
-                        rng=_seed_of(job, seed),
-                        workers=workers,
-                        progress=show,
-                        first_simulation=first,
-                    )
-                    result.save(file)
-                bar.update(before + job.seconds * size - bar.n)
+    if progress and unfinished:
+        print(f"First a simulation of each job for each of {n_workers} workers, to see how long the rest will take.")
+        print("Ctrl-C, or a power cut, loses seconds: --resume goes on.", flush=True)
+    with Bar(total=len(unfinished), disable=not progress or not unfinished, bar_format=_BAR) as bar:
+        for job in unfinished:
+            seconds[job.name] = advance(job, min(n_workers, left[job.name]), bar, 1.0)
+    whole = sum(seconds[job.name] * left[job.name] for job in unfinished)
+    if progress and whole:
+        print(f"About {_duration(whole)} to go with {n_workers} workers.", flush=True)
+    started = time.perf_counter()
+    with Bar(total=whole, disable=not progress or not whole, bar_format=_BAR) as bar:
+        for job in unfinished:
+            rounds = max(1, math.floor(_SECONDS_OF_A_PART / (seconds[job.name] * n_workers)))
+            while left[job.name]:
+                size = min(rounds * n_workers, left[job.name])
+                advance(job, size, bar, seconds[job.name] * size)
+    return Timing(whole, time.perf_counter() - started)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} seconds"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} minutes"
+    return f"{seconds / 3600:.1f} hours"
 
 
 _BAR = "{percentage:3.0f}%|{bar:30}| {elapsed} done, {remaining} left  {desc}"
 
 
-def _firsts(job: Job) -> Iterable[int]:
-    return range(0, job.simulations, job.chunk)
+def _save_beginning(interruption: Interrupted, file: Path) -> None:
+    """Of an interrupted part, the first simulations as far as they are complete without a gap."""
+    complete = sum(1 for i, simulation in enumerate(interruption.simulations) if i == simulation)
+    if complete:
+        result = interruption.result
+        ocp.Result(result.rewards[:complete], None if result.optimal is None else result.optimal[:complete]).save(file)
 
 
 def _seed_of(job: Job, seed: int) -> np.random.SeedSequence:
@@ -168,17 +236,3 @@ def versions() -> dict[str, str]:
     """What computed the results."""
     names = ("ocpfast", "numpy", "highspy")
     return {"python": platform.python_version(), "machine": platform.machine(), **{n: version(n) for n in names}}
-
-
-def calibration() -> float:
-    """How many times slower this machine is than the one that the seconds of jobs were measured on."""
-    agent = ocp.OCP(ocp.TabulaRasa(50, 2, horizon=50))
-    took = []
-    for _ in range(3):
-        started = time.perf_counter()
-        ocp.run(agent, ocp.Chain(50), 40_000, progress=False, workers=1)
-        took.append(time.perf_counter() - started)
-    return min(took) / _CALIBRATION_SECONDS
-
-
-_CALIBRATION_SECONDS = 0.055

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from types import ModuleType
 
-from ocpfast.executors import available_cores
 from ocpfast.experiments import chain, pendulum
-from ocpfast.experiments.jobs import Folder, calibration, run_jobs
+from ocpfast.experiments.jobs import Folder, run_jobs
 from ocpfast.experiments.report import write_report, write_tables
 
 __all__ = ["EXPERIMENTS", "reproduce"]
@@ -48,11 +47,6 @@ def reproduce(
     chosen = list(EXPERIMENTS) if which == "all" else [which]
     folder = Folder(out, {"experiments": which, "quick": quick, "seed": seed}, resume)
     jobs = {name: EXPERIMENTS[name][1].jobs(quick) for name in chosen}
-    cores = workers or available_cores()
-    if not quiet:
-        seconds = sum(job.seconds * job.simulations for made in jobs.values() for job in made)
-        seconds *= calibration() / cores
-        print(f"about {_duration(seconds)} with {cores} workers; --resume goes on after an interruption", flush=True)
     run_jobs([job for made in jobs.values() for job in made], folder, seed, workers, not quiet)
 
     results = {job.name: folder.result(job) for made in jobs.values() for job in made}
@@ -63,11 +57,3 @@ def reproduce(
         sections.append((title, experiment.claims(results), experiment.figures(results, folder.path)))
     command = f"ocpfast reproduce {which} {'--quick' if quick else '--full'} --seed {seed}"
     return write_report(folder, command, sections)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(1, round(seconds))} seconds"
-    if seconds < 5400:
-        return f"{round(seconds / 60)} minutes"
-    return f"{seconds / 3600:.1f} hours"
