@@ -156,6 +156,21 @@ public:
         for (auto& value : values) field(value);
     }
 
+    // The same, where most of them are empty.
+    template <class Container>
+    void sparse_items(std::vector<Container>& values) {
+        std::vector<std::uint8_t> filled(values.size());
+        for (std::size_t i = 0; i < values.size(); ++i) filled[i] = !values[i].empty();
+        fixed(filled);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            if (filled[i] != 0) {
+                field(values[i]);
+            } else {
+                values[i] = Container();
+            }
+        }
+    }
+
     // ---- sizes, for classes that do more than name fields ----------------------------------------------------------
 
     // A number of things of which each takes a byte or more.

@@ -173,11 +173,49 @@ public:
     }
     const Extremes& extremes(std::int64_t index) const { return extremes_[at(index)]; }
 
+    // ---- saving and loading ------------------------------------------------------------------------------------
+
+    bool is_index(std::int64_t index) const { return index >= 0 && index < tables_->domain().n_cells(); }
+    bool holds(const Constraint& c) const { return position_.count(c.identity) != 0; }
+
+    template <class Archive>
+    void archive(Archive& a) {
+        const std::size_t n = tables_->n_hypotheses();
+        a.same(n, "number of hypotheses");
+        a.fixed(words_);
+        a(constraints_, version_, n_returns_);
+        a.indices(undecided_, 0, n);
+        a(asked_.constraint, asked_.version, asked_.answer);
+        a.columns(rows_, &Row::least, &Row::least_by, &Row::version, &Row::n_returns);
+        a.columns(extremes_, &Extremes::lower, &Extremes::upper, &Extremes::lower_by, &Extremes::upper_by);
+        if constexpr (!Archive::loading) return;
+        list_words();
+        a.require(!live_words_.empty(), "no hypothesis is left");
+        a.require(n % word_size == 0 || words_.back() >> (n % word_size) == 0, "a hypothesis");
+        n_survivors_ = numbers().size();
+        position_.clear();
+        for (std::size_t i = 0; i < constraints_.size(); ++i) {
+            a.require(is_index(constraints_[i].index), "a constraint");
+            a.require(position_.emplace(constraints_[i].identity, i).second, "a constraint");
+            for (const std::uint32_t hypothesis : constraints_[i].eliminated) a.require_index(hypothesis, 0, n);
+        }
+        for (const Row& row : rows_) a.require_index(row.least_by, 0, n);
+        for (const Extremes& one : extremes_) {
+            a.require_index(one.lower_by, 0, n);
+            a.require_index(one.upper_by, 0, n);
+        }
+    }
+
 private:
     struct Kept {
         std::int64_t identity, index;
         Admitted<T> admitted;
         std::vector<std::uint32_t> eliminated;  // by this constraint, perhaps by others as well
+
+        template <class Archive>
+        void archive(Archive& a) {
+            a(identity, index, admitted, eliminated);
+        }
     };
 
     static std::uint32_t number(std::uint32_t word, std::uint64_t bits) {
