@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import pickle
+import re
 import signal
 import struct
 import subprocess
@@ -343,6 +344,7 @@ def test_a_loaded_agent_goes_on_to_the_last_bit(kind, tmp_path):
     assert n_midway > 0 or kind is sparse_programs
 
 
+@pytest.mark.filterwarnings("ignore:a time-homogeneous class without bounds")
 def test_saving_changes_nothing(tmp_path):
     for seed in range(10):
         one, other = (Loop(*made(polytope, seed), seed) for _ in range(2))
@@ -389,7 +391,7 @@ def test_a_loaded_agent_runs_as_the_saved_one(tmp_path):
 
 
 def test_what_an_agent_knows_beside_its_core(tmp_path):
-    pendulum = ocp.InvertedPendulum(disturbance=2.5)
+    pendulum = ocp.InvertedPendulum(disturbance=2.5, horizon=9)
     agent = ocp.OCP(ocp.StateAggregation(pendulum.partition(), 3, horizon=9))
     [agent] = ocp.run(agent, pendulum, episodes=2, progress=False, keep_agents=True).agents
     assert agent.certificate().reason == "the system is stochastic"
@@ -438,7 +440,7 @@ def test_sizes():
     ]
     for agent in agents:
         described = len(pickle.dumps(agent._domain))
-        assert len(pickle.dumps(agent)) < described + 6_000, agent
+        assert len(pickle.dumps(agent)) < described + 2_000 + 300 * agent._domain.horizon, agent
     # a learned one has no Python object for each constraint
     agent = ocp.OCP(ocp.TabulaRasa(50, 2, 50))
     [agent] = ocp.run(agent, ocp.Chain(50), episodes=3000, progress=False, keep_agents=True).agents
@@ -564,8 +566,8 @@ def test_generators_are_not_led_out_of_their_arrays(tmp_path):
         ocp.RandomPolicy(3, rng=bit_generator).save(tmp_path / "a")
 
         def move(header):
-            header["rng"] = json.loads(json.dumps(header["rng"]).replace('"pos", 624', '"pos", 9999'))
-            header["rng"] = json.loads(json.dumps(header["rng"]).replace('"buffer_pos", 4', '"buffer_pos", 9999'))
+            text = json.dumps(header["rng"])
+            header["rng"] = json.loads(re.sub(r'("pos"|"buffer_pos"), \d+', r"\1, 9999", text))
 
         (tmp_path / "a").write_bytes(rewritten((tmp_path / "a").read_bytes(), move))
         with pytest.raises(ValueError, match="the position of a generator"):
@@ -714,7 +716,6 @@ def test_killed_while_saving(tmp_path):
     script = f"""
         import ocpfast as ocp
         agent = ocp.OCP(ocp.TabulaRasa(400, 10, 50), replay=True)
-        rewards = 0
         for i in range(10**9):
             agent.act(i % 400)
             agent.observe((7 * i + 1) % 400, float(i % 7))
@@ -724,7 +725,8 @@ def test_killed_while_saving(tmp_path):
     """
     rng = np.random.default_rng(0)
     for _ in range(4):
-        process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE)
+        command = [sys.executable, "-c", textwrap.dedent(script)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tmp_path)
         for _ in range(3):
             assert process.stdout.readline()
         time.sleep(float(rng.uniform(0, 0.1)))

@@ -434,6 +434,7 @@ void unseal(Object& object, std::string_view kind, std::string_view bytes) {
     std::vector<char> name;
     a(name);
     if (std::string_view(name.data(), name.size()) != kind) {
+        for (char& letter : name) letter = letter >= ' ' && letter <= '~' ? letter : '?';
         throw ArchiveError("expected the state of " + std::string(kind) + ", got that of " +
                            std::string(name.begin(), name.end()));
     }

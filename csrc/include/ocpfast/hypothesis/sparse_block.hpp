@@ -193,6 +193,8 @@ public:
         if constexpr (!Archive::loading) return;
         feature_index_ = -1;
         a.require(theta_.size() == known_.size() * k0 && error_.size() == known_.size(), "a size");
+        const bool all_open = known_.empty() && (open_.empty() || open_.size() == static_cast<std::size_t>(n_supports));
+        a.require(!equalities_.empty() || all_open, "a size");
         for (const auto* list : {&equalities_, &visited_}) {
             for (const Equality& one : *list) a.require(one.feature.size() == n_features, "a size");
         }
