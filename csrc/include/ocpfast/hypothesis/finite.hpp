@@ -162,14 +162,11 @@ public:
         a.same(bounds_.lower, "lower bound");
         a.same(bounds_.upper, "upper bound");
         a(store_);
-        a.columns(
-            answers_, &Answer::version, &Answer::lower, [](Answer& one) -> double& { return one.best.upper; },
-            [](Answer& one) -> std::int64_t& { return one.best.action; },
-            [](Answer& one) -> bool& { return one.best.determined; });
         a(staged_, held_, n_rejected_, n_contradictions_);
         a.fixed_or_empty(old_, at(partition().n_cells()));
         if (!old_.empty()) visited_.archive(a, tables_->n_hypotheses());
-        for (const Answer& answer : answers_) a.require_index(answer.best.action, 0, partition().n_actions());
+        if constexpr (!Archive::loading) return;
+        std::fill(answers_.begin(), answers_.end(), Answer{});  // found again, the same
         for (const Staged& staged : staged_) a.require_index(staged.index, 0, partition().n_cells());
     }
 
