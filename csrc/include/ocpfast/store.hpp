@@ -97,7 +97,8 @@ public:
     // False once constraints conflicted with each other or with the class: then Q* is not in it.
     bool coherent() const { return coherent_; }
 
-    // The class says in holds(constraint) whether it has added it, and in is_index what constraints may be about.
+    // The class says in holds(constraint) whether it has added it, in n_held how many, and in is_index what they may be
+    // about.
     template <class Archive>
     void archive(Archive& a) {
         a.same(selection_, "selection");
@@ -113,8 +114,11 @@ public:
             a.require(hypotheses_.is_index(c.index) && (!entries_[i].kept || hypotheses_.holds(c)), "a constraint");
             a.require(upper_of_.emplace(c.sequence, c.upper).second && identities.insert(c.identity).second,
                       "a constraint");
+            a.require(c.identity <= c.sequence && c.sequence < next_sequence_, "a constraint");
             n_rejected_ += !entries_[i].kept;
         }
+        a.require(hypotheses_.n_held() == entries_.size() - n_rejected_, "the number of constraints");
+        a.require(next_sequence_ < INT64_MAX / 2 && episode_ < INT64_MAX / 2, "a number");
     }
 
 private:

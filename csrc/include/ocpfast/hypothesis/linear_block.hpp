@@ -280,6 +280,7 @@ public:
         const auto first = static_cast<std::int64_t>(memo_.size()) * number_;
         return index >= first && index < first + static_cast<std::int64_t>(memo_.size());
     }
+    std::size_t n_held() const { return equalities_.size() + n_active_rows_; }
     bool holds(const Constraint& c) const {
         if (c.lower == c.upper) {
             return std::any_of(equalities_.begin(), equalities_.end(),

@@ -177,6 +177,7 @@ public:
     // ---- saving and loading ------------------------------------------------------------------------------------
 
     bool is_index(std::int64_t index) const { return index >= 0 && index < tables_->domain().n_cells(); }
+    std::size_t n_held() const { return constraints_.size(); }
     bool holds(const Constraint& c) const { return position_.count(c.identity) != 0; }
 
     // Extremes are found again when they are asked for: the same values.
