@@ -625,7 +625,7 @@ def test_made_up_states_do_no_harm(kind):
             loop.half_step()
         state = agent._core.state()
         rng = np.random.default_rng(seed)
-        for _ in range(60):
+        for _ in range(15 if kind in (linear_features, sparse_programs) else 60):  # nonsense can take long to solve
             changed = bytearray(state)
             for _ in range(int(rng.integers(1, 4))):
                 changed[rng.integers(len(changed))] = rng.choice([0, 1, 2, 127, 128, 255, rng.integers(256)])
