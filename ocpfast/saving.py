@@ -225,6 +225,14 @@ def load_agent(path: str | os.PathLike[str], hypothesis: Hypothesis | None = Non
     OSError
         Where it cannot be read.
 
+    Notes
+    -----
+    Linear programs go on to the last bit with the same version of HiGHS; with another one, to rounding.
+
+    No code comes from a file, and what is learned is checked wherever it is used to address memory. So a file that
+    somebody made up gives an error or an agent that knows nonsense; it can also describe one that needs more memory or
+    time than there is.
+
     Examples
     --------
     >>> import os, tempfile
@@ -238,7 +246,7 @@ def load_agent(path: str | os.PathLike[str], hypothesis: Hypothesis | None = Non
     """
     with open(path, "rb") as file:
         content = file.read()
-    header, blobs = _checked(content, path)
+    header, blobs = checked(content, path)
     given = header["given"]
     if given is not None and hypothesis is None:
         raise ValueError(
@@ -247,7 +255,7 @@ def load_agent(path: str | os.PathLike[str], hypothesis: Hypothesis | None = Non
         )
     try:
         return _decoded(header, blobs, hypothesis)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, struct.error) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as error:
         if hypothesis is not None:
             raise ValueError(
                 f"hypothesis: {hypothesis!r} is not what the agent in {os.fspath(path)} was saved with ({error})"
@@ -255,7 +263,7 @@ def load_agent(path: str | os.PathLike[str], hypothesis: Hypothesis | None = Non
         raise ValueError(f"path: {os.fspath(path)} is damaged: {error}") from error
 
 
-def _checked(content: bytes, path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[memoryview]]:
+def checked(content: bytes, path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[memoryview]]:
     """The header and the blobs of a file whose checksum is right."""
     name = os.fspath(path)
     if not content.startswith(_MAGIC):

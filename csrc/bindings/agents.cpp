@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "ocpfast/hypothesis/cells.hpp"
-#include "saving.hpp"
 
 using AggregationOcp = ocp::Ocp<ocp::Cells>;
 
@@ -27,7 +26,7 @@ void bind_agents(py::module_& m) {
         .def_property_readonly("ties", [](const AgentOptions& options) { return options.ocp.ties; })
         .def_property_readonly("replay", [](const AgentOptions& options) { return options.ocp.replay; })
         .def_property_readonly("discount", [](const AgentOptions& options) { return options.ocp.discount; });
-    bind_saving(bind_agent<AggregationOcp>(m, "AggregationOcp"))
+    bind_agent<AggregationOcp>(m, "AggregationOcp")
         .def(py::init([](std::shared_ptr<ocp::Partition> partition, bool track_lower, const AgentOptions& options) {
                  ocp::Cells cells(std::move(partition), options.selection, options.window, options.bounds, track_lower);
                  return AggregationOcp(std::move(cells), options.ocp);

@@ -10,6 +10,7 @@
 #include "ocpfast/constraint.hpp"
 #include "ocpfast/store.hpp"
 #include "running.hpp"
+#include "saving.hpp"
 
 // What an agent is made with, besides its hypothesis class.
 struct AgentOptions {
@@ -128,7 +129,7 @@ py::dict statistics(const Agent& agent) {
 template <class Agent, class AddCounts>
 py::class_<Agent> bind_agent(py::module_& m, const char* name, AddCounts add_counts) {
     bind_simulate<Agent>(m);
-    return py::class_<Agent>(m, name)
+    return bind_saving(py::class_<Agent>(m, name))
         .def("act", &act<Agent>, py::arg("state"), py::arg("bitgen"))
         .def("greedy", &greedy<Agent>, py::arg("state"), py::arg("period"))
         .def("observe", &observe<Agent>, py::arg("next_state"), py::arg("reward"), py::arg("terminated"),

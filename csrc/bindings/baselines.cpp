@@ -11,7 +11,6 @@
 #include "ocpfast/agent/random.hpp"
 #include "ocpfast/hypothesis/averages.hpp"
 #include "ocpfast/hypothesis/least_squares.hpp"
-#include "saving.hpp"
 
 namespace {
 

@@ -181,6 +181,34 @@ HighsInt solution(const void* highs, double* column_value, double* column_dual, 
     });
 }
 
+HighsInt get_basis(const void* highs, HighsInt* column_status, HighsInt* row_status) {
+    return with_python("getBasis", [&] {
+        const py::object basis = model(highs).attr("getBasis")();
+        const auto copy = [&](const char* part, HighsInt* out) {
+            for (const py::handle status : basis.attr(part))
+                *out++ = number(py::reinterpret_borrow<py::object>(status));
+        };
+        copy("col_status", column_status);
+        copy("row_status", row_status);
+        return HighsInt{0};
+    });
+}
+HighsInt set_basis(void* highs, const HighsInt* column_status, const HighsInt* row_status) {
+    return with_python("setBasis", [&] {
+        const auto highspy = py::module_::import("highspy");
+        const auto list = [&](const HighsInt* statuses, const char* size) {
+            py::list result;
+            const HighsInt n = py::int_(model(highs).attr(size)()).cast<HighsInt>();
+            for (HighsInt i = 0; i < n; ++i) result.append(highspy.attr("HighsBasisStatus")(statuses[i]));
+            return result;
+        };
+        py::object basis = highspy.attr("HighsBasis")();
+        basis.attr("col_status") = list(column_status, "getNumCol");
+        basis.attr("row_status") = list(row_status, "getNumRow");
+        return number(model(highs).attr("setBasis")(basis));
+    });
+}
+
 template <class Value>
 HighsInt info(const void* highs, const char* name, Value* value) {
     return with_python("getInfoValue", [&] {
@@ -227,6 +255,8 @@ const ocp::HighsApi& python_highs() {
         table.clear_solver = clear_solver;
         table.model_status = model_status;
         table.solution = solution;
+        table.get_basis = get_basis;
+        table.set_basis = set_basis;
         table.int_info = int_info;
         table.double_info = double_info;
         table.reset_scheduler = reset_scheduler;

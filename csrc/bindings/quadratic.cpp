@@ -81,7 +81,7 @@ void bind_quadratic(py::module_& m) {
                                [](const ocp::QuadraticList& list) { return reinterpret_cast<std::uintptr_t>(&list); });
 
     bind_simulate<Agent>(m);
-    py::class_<Agent>(m, "QuadraticOcp")
+    bind_saving(py::class_<Agent>(m, "QuadraticOcp"))
         .def(py::init([](std::size_t n_state, std::size_t n_action, std::int64_t horizon, const AgentOptions& options) {
                  return Agent(ocp::Quadratic(n_state, n_action, horizon, options.bounds, {}), options.ocp);
              }),

@@ -140,8 +140,8 @@ def run_jobs(
 ) -> Timing:
     """Run what is not there yet. Whatever interrupts it, what was saved stays and the results are the same.
 
-    First a simulation of each job for each worker (a few, where they go side by side): the time that they take tells how
-    long the rest will take.
+    First a simulation of each job for each worker (a few, where they go side by side): the time that they take tells
+    how long the rest will take.
 
     Parameters
     ----------

@@ -156,6 +156,21 @@ public:
         for (auto& value : values) field(value);
     }
 
+    // The same, where most of them are empty.
+    template <class Container>
+    void sparse_items(std::vector<Container>& values) {
+        std::vector<std::uint8_t> filled(values.size());
+        for (std::size_t i = 0; i < values.size(); ++i) filled[i] = !values[i].empty();
+        fixed(filled);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            if (filled[i] != 0) {
+                field(values[i]);
+            } else {
+                values[i] = Container();
+            }
+        }
+    }
+
     // ---- sizes, for classes that do more than name fields ----------------------------------------------------------
 
     // A number of things of which each takes a byte or more.
@@ -419,6 +434,7 @@ void unseal(Object& object, std::string_view kind, std::string_view bytes) {
     std::vector<char> name;
     a(name);
     if (std::string_view(name.data(), name.size()) != kind) {
+        for (char& letter : name) letter = letter >= ' ' && letter <= '~' ? letter : '?';
         throw ArchiveError("expected the state of " + std::string(kind) + ", got that of " +
                            std::string(name.begin(), name.end()));
     }

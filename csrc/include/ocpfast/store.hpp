@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <deque>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -95,6 +96,30 @@ public:
     std::int64_t n_contradictions() const { return n_contradictions_; }
     // False once constraints conflicted with each other or with the class: then Q* is not in it.
     bool coherent() const { return coherent_; }
+
+    // The class says in holds(constraint) whether it has added it, in n_held how many, and in is_index what they may be
+    // about.
+    template <class Archive>
+    void archive(Archive& a) {
+        a.same(selection_, "selection");
+        a.same(window_, "window");
+        a(hypotheses_, entries_, observed_, coherent_, unfinished_, n_contradictions_, next_sequence_, episode_);
+        if constexpr (!Archive::loading) return;
+        n_rejected_ = 0;
+        upper_of_.clear();
+        std::unordered_set<std::int64_t> identities;
+        for (std::size_t i = 0; i < entries_.size(); ++i) {
+            const Constraint& c = entries_[i].constraint;
+            a.require(i == 0 || has_priority(entries_[i - 1].constraint, c), "the order of constraints");
+            a.require(hypotheses_.is_index(c.index) && (!entries_[i].kept || hypotheses_.holds(c)), "a constraint");
+            a.require(upper_of_.emplace(c.sequence, c.upper).second && identities.insert(c.identity).second,
+                      "a constraint");
+            a.require(c.identity <= c.sequence && c.sequence < next_sequence_, "a constraint");
+            n_rejected_ += !entries_[i].kept;
+        }
+        a.require(hypotheses_.n_held() == entries_.size() - n_rejected_, "the number of constraints");
+        a.require(next_sequence_ < INT64_MAX / 2 && episode_ < INT64_MAX / 2, "a number");
+    }
 
 private:
     using Difference = std::ptrdiff_t;

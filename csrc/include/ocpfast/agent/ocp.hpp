@@ -329,7 +329,7 @@ private:
         for_each_tied([&](std::int64_t action, std::int64_t index) {
             if (chosen == n_actions_ && known_.determined(index)) chosen = action;
         });
-        return chosen;
+        return chosen == n_actions_ ? best_.action : chosen;  // there is one, unless somebody made up a state
     }
 
     void visit() {

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -137,6 +138,33 @@ public:
     // Whether the last episode was complete and each of its actions was known to be the best: then it was optimal, if
     // Q* is in the class.
     bool last_episode_determined() const { return last_determined_; }
+
+    // ---- saving and loading --------------------------------------------------------------------------------
+
+    static std::string kind() { return "OCP on quadratics"; }
+
+    // See archive.hpp.
+    template <class Archive>
+    void archive(Archive& a) {
+        a.same(options_.replay, "replay");
+        a.same(options_.immediate, "update");
+        a.same(options_.discount, "discount");
+        a(known_);
+        a.index(period_, 0, horizon_);
+        a(waiting_, all_determined_, last_determined_);
+        a.fixed(state_);
+        a.fixed(located_);
+        a.fixed(action_);
+        a.fixed(previous_);
+        a(looked_ahead_, best_, last_scale_, staged_, unresolved_);
+        a.items(trials_);
+        a(n_episodes_, n_periods_, n_recomputed_);
+        const std::size_t stride = 3 + known_.n_state() + known_.n_action();
+        a.require(staged_.size() % stride == 0, "a size");
+        for (std::size_t i = 0; i < staged_.size(); i += stride) {
+            a.require(staged_[i] >= 0 && staged_[i] < static_cast<double>(horizon_), "a period");
+        }
+    }
 
     // ---- statistics ----------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -84,6 +85,21 @@ public:
         }
     }
 
+    template <class Archive>
+    void archive(Archive& a) {
+        a.items(of_period_);
+        a(size_, n_added_);
+        if constexpr (!Archive::loading) return;
+        std::int64_t n = 0;
+        for (const Shelf& shelf : of_period_) {
+            const std::size_t here = shelf.numbers.size() / stride();
+            a.require(shelf.numbers.size() == here * stride() && shelf.n_seen <= here, "a size");
+            for (std::size_t i = 0; i < here; ++i) a.require(std::isfinite(shelf.numbers[i * stride()]), "a number");
+            n += static_cast<std::int64_t>(here);
+        }
+        a.require(n == size_, "a size");
+    }
+
 private:
     static constexpr std::size_t header = 3;  // number, reward, terminal
 
@@ -91,6 +107,11 @@ private:
         std::vector<double> numbers;  // transition by transition: header, x, u, x'
         std::size_t n_seen = 0;       // by a sweep, when this was
         std::size_t rank = 0;         // what is known of their successors' period
+
+        template <class Archive>
+        void archive(Archive& a) {
+            a(numbers, n_seen, rank);
+        }
     };
 
     std::size_t stride() const { return header + 2 * n_ + m_; }

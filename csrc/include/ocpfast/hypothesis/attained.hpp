@@ -78,14 +78,33 @@ public:
         for (std::size_t i = 0; i < dimension_; ++i) witness_[i] += share * (point[i] - witness_[i]);
     }
 
+    template <class Archive>
+    void archive(Archive& a) {
+        a(features_, bounds_, extremes_, witness_);
+        if constexpr (!Archive::loading) return;
+        a.require(features_.size() == bounds_.size() * dimension_, "a size");
+        a.require(witness_.empty() || witness_.size() == dimension_, "a size");
+        for (const auto& [question, extreme] : extremes_) {
+            a.require(extreme.point.size() == dimension_ && extreme.n_seen <= bounds_.size(), "a size");
+        }
+    }
+
 private:
     struct Bounds {
         double lower, upper;
+        template <class Archive>
+        void archive(Archive& a) {
+            a(lower, upper);
+        }
     };
     struct Extreme {
         double value;
         std::vector<double> point;
         std::size_t n_seen;  // of the constraints that joined: the point is inside of so many
+        template <class Archive>
+        void archive(Archive& a) {
+            a(value, point, n_seen);
+        }
     };
 
     bool inside(const std::vector<double>& point, std::size_t constraint) const {

@@ -67,7 +67,7 @@ public:
         a.fixed(value_);
         a(visited_, edges_);
         a.fixed(incoming_);
-        a.items(waiting_);
+        a.sparse_items(waiting_);
         a(n_backward_, iteration_);
         if constexpr (Archive::loading) check(a);
     }

@@ -64,6 +64,14 @@ public:
         }
     }
 
+    template <class Archive>
+    void archive(Archive& a) {
+        a(vectors_);
+        // as many as there are dimensions, and perhaps one or two of rounding
+        a.require(vectors_.size() <= dimension_ * (dimension_ + 2) && vectors_.size() == size() * dimension_,
+                  "a basis");
+    }
+
 private:
     std::size_t dimension_;
     std::vector<double> vectors_;  // row by row

@@ -256,9 +256,9 @@ public:
         a.fixed(determined_);
         a.fixed_or_empty(visited_, upper_.size());
         a.fixed(lower_);
-        a.items(lowers_);
+        a.sparse_items(lowers_);
         a(held_);
-        a.items(recent_);
+        a.sparse_items(recent_);
         a(observed_, staged_, staged_lowers_);
         if constexpr (Archive::loading) {
             const auto n = partition_->n_cells();

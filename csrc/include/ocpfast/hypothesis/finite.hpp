@@ -50,6 +50,10 @@ public:
         double upper;
         std::int64_t action;
         bool determined;
+        template <class Archive>
+        void archive(Archive& a) {
+            a(upper, action, determined);
+        }
     };
 
     Best best(std::int64_t layer, std::int64_t point) const { return answer(row(layer, point)).best; }
@@ -149,14 +153,39 @@ public:
         return n;
     }
 
+    // ---- saving and loading ------------------------------------------------------------------------------------
+
+    static constexpr const char* kind = sizeof(T) == 4 ? "a finite class of float32" : "a finite class of float64";
+
+    template <class Archive>
+    void archive(Archive& a) {
+        a.same(bounds_.lower, "lower bound");
+        a.same(bounds_.upper, "upper bound");
+        a(store_);
+        a(staged_, held_, n_rejected_, n_contradictions_);
+        a.fixed_or_empty(old_, at(partition().n_cells()));
+        if (!old_.empty()) visited_.archive(a, tables_->n_hypotheses());
+        if constexpr (!Archive::loading) return;
+        std::fill(answers_.begin(), answers_.end(), Answer{});  // found again, the same
+        for (const Staged& staged : staged_) a.require_index(staged.index, 0, partition().n_cells());
+    }
+
 private:
     struct Staged {
         std::int64_t index, holder;
         double lower, upper;
+        template <class Archive>
+        void archive(Archive& a) {
+            a(index, holder, lower, upper);
+        }
     };
     struct Held {
         std::int64_t sequence = -1;
         double lower = 0, upper = 0;
+        template <class Archive>
+        void archive(Archive& a) {
+            a(sequence, lower, upper);
+        }
     };
     struct Answer {  // of one (layer, point)
         std::uint64_t version = ~std::uint64_t{0};

@@ -22,6 +22,11 @@ template <class T>
 struct Admitted {
     T lower, upper;
     bool contains(T value) const { return (value >= lower) & (value <= upper); }
+
+    template <class Archive>
+    void archive(Archive& a) {
+        a(lower, upper);
+    }
 };
 
 template <class T>

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -80,6 +81,16 @@ public:
         }
         std::sort(all.begin(), all.end());
         return all;
+    }
+
+    template <class Archive>
+    void archive(Archive& a, std::size_t n_hypotheses) {
+        a.indices(members_, 0, n_hypotheses);
+        a.indices(ends_, 0, members_.size() + 1);
+        a.indices(representatives_, 0, n_hypotheses);
+        if constexpr (!Archive::loading) return;
+        a.require(std::is_sorted(ends_.begin(), ends_.end(), std::less_equal<>()), "a size");
+        a.require(members_.size() == (ends_.empty() ? 0 : ends_.back()) && (ends_.empty() || ends_[0] > 0), "a size");
     }
 
 private:

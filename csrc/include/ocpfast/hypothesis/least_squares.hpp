@@ -87,8 +87,10 @@ public:
         a.items(blocks_);
         a.fixed(first_edge_);
         a(n_edges_, n_sweeps_, n_diverged_);
-        a.columns(memo_, &Memo::value, &Memo::version);
-        if constexpr (Archive::loading) check(a);
+        if constexpr (Archive::loading) {
+            check(a);
+            std::fill(memo_.begin(), memo_.end(), Memo{0, ~std::uint64_t{0}});
+        }
     }
 
 private:

@@ -57,6 +57,10 @@ public:
         double upper;
         std::int64_t action;
         bool determined;
+        template <class Archive>
+        void archive(Archive& a) {
+            a(upper, action, determined);
+        }
     };
 
     Best best(std::int64_t layer, std::int64_t point) const {
@@ -250,7 +254,53 @@ public:
         return sum;
     }
 
+    // ---- saving and loading --------------------------------------------------------------------------------------
+
+    static constexpr const char* kind = "linear features";
+
+    // Of an open domain: points are below the first; those that were forgotten are none.
+    std::int64_t n_points() const { return static_cast<std::int64_t>(answers_.size()); }
+    bool is_point(std::int64_t point) const {
+        return point >= 0 && blocks_[static_cast<std::size_t>(point) % blocks_.size()].hypotheses().is_point(point);
+    }
+
+    template <class Archive>
+    void archive(Archive& a) {
+        a.items(blocks_);
+        const bool open = partition().open();
+        if constexpr (Archive::loading) {
+            std::int64_t n = 0;
+            for (const Store& store : blocks_) n = std::max(n, store.hypotheses().n_points());
+            if (open) answers_.resize(static_cast<std::size_t>(n));
+        }
+        a.columns(
+            answers_, &Answer::version_of_best, &Answer::version_of_lower, &Answer::lower,
+            [](Answer& one) -> double& { return one.best.upper; },
+            [](Answer& one) -> std::int64_t& { return one.best.action; },
+            [](Answer& one) -> bool& { return one.best.determined; });
+        a(staged_, held_, n_rejected_);
+        bool directed = !visited_.empty();
+        a(directed);
+        if constexpr (Archive::loading) {
+            visited_.assign(directed ? blocks_.size() : 0, Basis(features_->n_features()));
+        }
+        a.items(visited_);
+        if (open) {
+            a(old_);
+        } else {
+            a.fixed_or_empty(old_, static_cast<std::size_t>(partition().n_cells()));
+        }
+        if constexpr (!Archive::loading) return;
+        for (const Answer& answer : answers_) a.require_index(answer.best.action, 0, partition().n_actions());
+        for (const Staged& staged : staged_) a.require(is_index(staged.index), "a constraint");
+    }
+
 private:
+    bool is_index(std::int64_t index) const {
+        if (partition().open()) return index >= 0 && is_point(index / partition().n_actions());
+        return index >= 0 && index < partition().n_cells();
+    }
+
     using Store = ConstraintStore<LinearBlock>;
     // Written and passed member by member: to copy a whole struct just after its members were written stalls the
     // processor, here for a sixth of a learned period.
@@ -258,10 +308,18 @@ private:
         std::int64_t index, holder;
         double lower, upper;
         bool determined;
+        template <class Archive>
+        void archive(Archive& a) {
+            a(index, holder, lower, upper, determined);
+        }
     };
     struct Held {
         std::int64_t sequence = -1;
         double lower = 0, upper = 0;
+        template <class Archive>
+        void archive(Archive& a) {
+            a(sequence, lower, upper);
+        }
     };
     // Of one (layer, point), each with the version of the block that it was true of: a learned period takes half the
     // time that it took when the values of each action were looked up.

@@ -237,6 +237,7 @@ public:
         ++n_active_rows_;
         const auto known = rows_.find(c.identity);
         if (known != rows_.end()) {
+            known->second.constraint = c;
             known->second.active = true;
             if (!rows_stale_) bound(known->second);
             return;
@@ -264,7 +265,69 @@ public:
         if (rows_.size() > 2 * n_active_rows_ + 64) rows_stale_ = true;
     }
 
+    // ---- saving and loading --------------------------------------------------------------------------------------
+
+    // Points of an open domain: below the first, each of them is_point or forgotten.
+    std::int64_t n_points() const { return states_ ? global(states_->n_numbers() - 1) + 1 : 0; }
+    bool is_point(std::int64_t point) const { return states_->is_point(point / features_->n_blocks()); }
+
+    bool is_index(std::int64_t index) const {
+        if (index < 0) return false;
+        if (states_) {
+            const std::int64_t point = index / features_->domain().n_actions();
+            return point % features_->n_blocks() == number_ && is_point(point);
+        }
+        const auto first = static_cast<std::int64_t>(memo_.size()) * number_;
+        return index >= first && index < first + static_cast<std::int64_t>(memo_.size());
+    }
+    std::size_t n_held() const { return equalities_.size() + n_active_rows_; }
+    bool holds(const Constraint& c) const {
+        if (c.lower == c.upper) {
+            return std::any_of(equalities_.begin(), equalities_.end(),
+                               [&](const Constraint& other) { return other.identity == c.identity; });
+        }
+        const auto found = rows_.find(c.identity);
+        return found != rows_.end() && found->second.active;
+    }
+
+    template <class Archive>
+    void archive(Archive& a) {
+        bool has_states = states_.has_value(), has_prior_alone = !prior_alone_.empty();
+        a.same(has_states, "kind of states");
+        if (states_) a(*states_);
+        a.same(bounds_.lower, "lower bound");
+        a.same(bounds_.upper, "upper bound");
+        a(equalities_, rows_, pinned_, values_, n_prior_pins_, spanned_, widening_, pins_stale_, rows_stale_);
+        program_.archive(a, 2 * features_->n_features() + 2);
+        a(version_, epoch_, n_removals_, attained_, statistics_);
+        if constexpr (Archive::loading) {
+            if (states_) memo_.resize(static_cast<std::size_t>(states_->n_numbers() * features_->domain().n_actions()));
+        }
+        a.columns(memo_, &Memo::version, &Memo::epoch, &Memo::n_pins, &Memo::value, &Memo::upper, &Memo::lower,
+                  &Memo::n_removals, &Memo::pinned, &Memo::upper_known, &Memo::lower_known);
+        a(has_prior_alone);
+        if constexpr (Archive::loading) {
+            check(a);
+            prior_alone_.clear();
+            if (has_prior_alone) prior_alone_.emplace_back(features_, number_, program_.api(), tolerances_);
+        }
+        if (has_prior_alone) a(prior_alone_[0]);
+    }
+
 private:
+    template <class Archive>
+    void check(Archive& a) {
+        a.require(values_.size() == pinned_.size() && n_prior_pins_ <= pinned_.size(), "a basis");
+        a.require(rows_stale_ || (!pins_stale_ && spanned_.size() <= program_.n_variables()), "a basis");
+        for (const Constraint& c : equalities_) a.require(is_index(c.index), "a constraint");
+        n_active_rows_ = 0;
+        for (const auto& [identity, row] : rows_) {
+            n_active_rows_ += row.active;
+            a.require(is_index(row.constraint.index) || !row.active, "a constraint");
+            a.require(row.number == no_row || row.number < program_.n_rows() || rows_stale_, "a program");
+        }
+    }
+
     static constexpr std::size_t no_row = static_cast<std::size_t>(-1);
     static constexpr std::int64_t none = -1;
 
@@ -287,6 +350,10 @@ private:
         bool active;
         std::size_t number;  // in program_, or no_row where the feature is pinned
         double constant, scale;
+        template <class Archive>
+        void archive(Archive& a) {
+            a(constraint, active, number, constant, scale);
+        }
     };
     // phi.theta = constant + scale * (coordinates.z + residual.theta), the residual outside of what rows span.
     struct Reduced {

@@ -32,6 +32,7 @@ public:
     }
 
     std::size_t size() const { return holders_.size(); }
+    bool empty() const { return holders_.empty(); }
 
     template <class Archive>
     void archive(Archive& a) {

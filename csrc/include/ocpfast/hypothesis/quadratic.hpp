@@ -38,6 +38,11 @@ public:
         return visited_.spread(feature_);
     }
 
+    template <class Archive>
+    void archive(Archive& a) {
+        a(visited_);
+    }
+
 private:
     static constexpr double unvisited = 0x1p-20;  // each direction counts as visited so often, squared
     Triangle visited_;
@@ -99,6 +104,12 @@ public:
     struct Best {
         Verdict verdict = Verdict::undecided;
         double value = infinity;  // max_u Q_t(x,u) where it is determined
+
+        template <class Archive>
+        void archive(Archive& a) {
+            a.choice(verdict, Verdict::convex);
+            a(value);
+        }
     };
 
     // The best action or, where there are trials, the one to try. `scale` is the size of what is tried.
@@ -147,6 +158,16 @@ public:
     std::int64_t n_contradictions() const { return n_contradictions_; }
     // False once something observed proved that Q* is not in the class.
     bool coherent() const { return n_rejected_ == 0 && n_contradictions_ == 0; }
+
+    template <class Archive>
+    void archive(Archive& a) {
+        a.same(n_state_, "size of states");
+        a.same(n_action_, "size of actions");
+        a.same(bounds_.lower, "lower bound");
+        a.same(bounds_.upper, "upper bound");
+        a.items(blocks_);
+        a(n_rejected_, n_contradictions_);
+    }
 
 private:
     static std::size_t at(std::int64_t period) { return static_cast<std::size_t>(period); }

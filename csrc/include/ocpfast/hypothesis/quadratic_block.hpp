@@ -146,6 +146,18 @@ public:
         return true;
     }
 
+    template <class Archive>
+    void archive(Archive& a) {
+        a(known_, solution_, errors_);
+        a.fixed(theta_);
+        a.fixed(matrix_);
+        a.fixed(factor_);
+        a(concave_, scale_, largest_value_);
+        a.fixed(last_);
+        a(has_last_);
+        a.require(solution_.size() == rank() && errors_.size() == rank(), "a size");
+    }
+
 private:
     // z/|z| into z_ and its monomials into phi_; returns |z|.
     double direct(const double* x, const double* u) {

@@ -30,6 +30,8 @@ public:
         return value >= 0 ? 1 / (1 + std::exp(-value)) : std::exp(value) / (1 + std::exp(value));
     }
 
+    double clip() const { return clip_; }
+
 private:
     double clip_;
 };
@@ -41,6 +43,13 @@ public:
     Sigmoid(Linear logits, LogisticLink link) : Linear(std::move(logits)), link_(link) {}
 
     const LogisticLink& link() const { return link_; }
+
+    static constexpr const char* kind = "a sigmoid";
+    template <class Archive>
+    void archive(Archive& a) {
+        a.same(link_.clip(), "clip");
+        Linear::archive(a);
+    }
 
 private:
     LogisticLink link_;

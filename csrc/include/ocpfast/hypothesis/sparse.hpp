@@ -52,6 +52,10 @@ public:
         double upper;
         std::int64_t action;
         bool determined;
+        template <class Archive>
+        void archive(Archive& a) {
+            a(upper, action, determined);
+        }
     };
 
     Best best(std::int64_t layer, std::int64_t point) const {
@@ -160,11 +164,35 @@ public:
         return total;
     }
 
+    // ---- saving and loading --------------------------------------------------------------------------------------
+
+    static constexpr const char* kind = Block::kind;
+
+    template <class Archive>
+    void archive(Archive& a) {
+        a.same(bounds_.lower, "lower bound");
+        a.same(bounds_.upper, "upper bound");
+        a.same(features_->sparsity(), "sparsity");
+        a.items(blocks_);
+        a.columns(
+            answers_, &Answer::version_of_best, &Answer::version_of_lower, &Answer::lower,
+            [](Answer& one) -> double& { return one.best.upper; },
+            [](Answer& one) -> std::int64_t& { return one.best.action; },
+            [](Answer& one) -> bool& { return one.best.determined; });
+        a(staged_, n_rejected_, n_contradictions_);
+        for (const Answer& answer : answers_) a.require_index(answer.best.action, 0, partition().n_actions());
+        for (const Staged& staged : staged_) a.require_index(staged.index, 0, partition().n_cells());
+    }
+
 private:
     static constexpr double largest_value = 1e100;
     struct Staged {
         std::int64_t index;
         double lower, upper;
+        template <class Archive>
+        void archive(Archive& a) {
+            a(index, lower, upper);
+        }
     };
     // Of one (layer, point), each with the version of the block that it was true of.
     struct Answer {

@@ -171,6 +171,35 @@ public:
         unspanned_stale_ = true;
     }
 
+    // ---- saving and loading --------------------------------------------------------------------------------------
+
+    static constexpr const char* kind = "sparse features";
+
+    template <class Archive>
+    void archive(Archive& a) {
+        const std::size_t n_features = feature_.size(), k0 = shared_.supports->size();
+        const std::int32_t n_supports = shared_.supports->count();
+        a(version_, equalities_);
+        a.indices(open_, 0, n_supports);
+        a.indices(known_, 0, n_supports);
+        a(theta_, error_);
+        a.columns(
+            memo_, &Memo::version, &Memo::observed, &Memo::old, [](Memo& one) -> double& { return one.answer.upper; },
+            [](Memo& one) -> double& { return one.answer.lower; }, [](Memo& one) -> bool& { return one.answer.finite; },
+            [](Memo& one) -> bool& { return one.answer.settled; });
+        a(visited_, visited_basis_);
+        a.indices(unspanned_, 0, n_supports);
+        a(version_of_unspanned_, unspanned_stale_);
+        if constexpr (!Archive::loading) return;
+        feature_index_ = -1;
+        a.require(theta_.size() == known_.size() * k0 && error_.size() == known_.size(), "a size");
+        const bool all_open = known_.empty() && (open_.empty() || open_.size() == static_cast<std::size_t>(n_supports));
+        a.require(!equalities_.empty() || all_open, "a size");
+        for (const auto* list : {&equalities_, &visited_}) {
+            for (const Equality& one : *list) a.require(one.feature.size() == n_features, "a size");
+        }
+    }
+
 private:
     // Supports of which the parameters are kept: 6 MB where there are 4 each. Others go with the open ones.
     static constexpr std::size_t most_known = 1 << 17;

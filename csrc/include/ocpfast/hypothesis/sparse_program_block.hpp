@@ -107,6 +107,23 @@ public:
         visited_.add(residual, length(residual.data(), residual.size()));
     }
 
+    // ---- saving and loading --------------------------------------------------------------------------------------
+
+    static constexpr const char* kind = "sparse features by programs";
+
+    template <class Archive>
+    void archive(Archive& a) {
+        a(equalities_, visited_, n_programs_);
+        a.columns(
+            memo_, &Memo::lower, &Memo::version, &Memo::version_of_lower, &Memo::old,
+            [](Memo& one) -> double& { return one.answer.upper; },
+            [](Memo& one) -> double& { return one.answer.lower; }, [](Memo& one) -> bool& { return one.answer.finite; },
+            [](Memo& one) -> bool& { return one.answer.settled; });
+        for (const Equality& one : equalities_) {
+            a.require(one.feature.size() == shared_.features->n_features(), "a size");
+        }
+    }
+
 private:
     // How far apart the extremes may be that are the same: HiGHS's tolerance, times what features that are nearly
     // dependent make of it.

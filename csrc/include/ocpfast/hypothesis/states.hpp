@@ -41,6 +41,32 @@ public:
     std::int64_t n_numbers() const { return static_cast<std::int64_t>(layer_.size()); }  // points are below it
     std::int64_t size() const { return static_cast<std::int64_t>(points_.size()); }
     bool used(std::int64_t point) const { return layer_of(point) != unused; }
+    bool is_point(std::int64_t point) const { return point >= 0 && point < n_numbers() && used(point); }
+
+    template <class Archive>
+    void archive(Archive& a) {
+        a(layer_, states_, rows_, free_, survivors_);
+        if constexpr (!Archive::loading) return;
+        const auto n = static_cast<std::size_t>(n_numbers());
+        a.require(states_.size() == n * state_size_ && rows_.size() == n * row_size_ && survivors_ <= n, "a size");
+        hash_.assign(n, 0);
+        points_.clear();
+        for (std::int64_t point = 0; point < n_numbers(); ++point) {
+            a.require_index(layer_of(point), unused, features_->domain().n_layers());
+            if (!used(point)) continue;
+            key_.assign(state_of(point), state_of(point) + state_size_);
+            const std::uint64_t hash = hash_of(layer_of(point));
+            hash_[static_cast<std::size_t>(point)] = hash;
+            points_.emplace(hash, point);
+        }
+        std::vector<std::uint8_t> listed(n, 0);
+        for (const std::int64_t point : free_) {
+            a.require_index(point, 0, n);
+            a.require(!used(point) && !listed[static_cast<std::size_t>(point)], "a state");
+            listed[static_cast<std::size_t>(point)] = 1;
+        }
+        a.require(free_.size() + points_.size() == n, "a state");
+    }
 
     // The point of a state, or Partition::nowhere where it has a NaN. A state that is new has its features evaluated;
     // where that fails nothing has changed. Calls added(point) for a new one.

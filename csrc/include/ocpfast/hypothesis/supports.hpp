@@ -87,6 +87,11 @@ struct Equality {
     std::vector<double> feature;
     double length;  // of the feature
     double value;   // y
+
+    template <class Archive>
+    void archive(Archive& a) {
+        a(feature, length, value);
+    }
 };
 
 // The parameters on one support that satisfy some equalities: an orthonormal basis of the directions in which they are

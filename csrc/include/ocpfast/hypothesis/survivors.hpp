@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -31,7 +32,6 @@ public:
         n_survivors_ = n;
         list_words();
         const Partition& domain = tables_->domain();
-        const Row never{0, 0, ~std::uint64_t{0}, ~std::uint64_t{0}};
         rows_.resize(static_cast<std::size_t>(domain.n_layers() * domain.n_points()), never);
         extremes_.resize(static_cast<std::size_t>(domain.n_cells()));
     }
@@ -143,6 +143,7 @@ public:
 
     // Whether all survivors have one value at a triple.
     bool agree(std::int64_t index) const {
+        require_survivors();
         const T* column = tables_->column(index);
         T smallest = column[number(live_words_[0], words_[live_words_[0]])], largest = smallest;
         for (const std::uint32_t word : live_words_) {
@@ -173,12 +174,52 @@ public:
     }
     const Extremes& extremes(std::int64_t index) const { return extremes_[at(index)]; }
 
+    // ---- saving and loading ------------------------------------------------------------------------------------
+
+    bool is_index(std::int64_t index) const { return index >= 0 && index < tables_->domain().n_cells(); }
+    std::size_t n_held() const { return constraints_.size(); }
+    bool holds(const Constraint& c) const { return position_.count(c.identity) != 0; }
+
+    // Extremes are found again when they are asked for: the same values.
+    template <class Archive>
+    void archive(Archive& a) {
+        const std::size_t n = tables_->n_hypotheses();
+        a.same(n, "number of hypotheses");
+        a.fixed(words_);
+        a(constraints_, version_, n_returns_);
+        a.indices(undecided_, 0, n);
+        if constexpr (!Archive::loading) return;
+        list_words();
+        a.require(n % word_size == 0 || words_.back() >> (n % word_size) == 0, "a hypothesis");
+        n_survivors_ = numbers().size();
+        position_.clear();
+        for (std::size_t i = 0; i < constraints_.size(); ++i) {
+            a.require(is_index(constraints_[i].index), "a constraint");
+            a.require(position_.emplace(constraints_[i].identity, i).second, "a constraint");
+            for (const std::uint32_t hypothesis : constraints_[i].eliminated) a.require_index(hypothesis, 0, n);
+        }
+        asked_.version = ~std::uint64_t{0};
+        std::fill(rows_.begin(), rows_.end(), never);
+    }
+
 private:
     struct Kept {
         std::int64_t identity, index;
         Admitted<T> admitted;
         std::vector<std::uint32_t> eliminated;  // by this constraint, perhaps by others as well
+
+        template <class Archive>
+        void archive(Archive& a) {
+            a(identity, index, admitted, eliminated);
+        }
     };
+
+    static constexpr Row never{0, 0, ~std::uint64_t{0}, ~std::uint64_t{0}};
+
+    // The constraints of a class are compatible, unless somebody made them up.
+    void require_survivors() const {
+        if (live_words_.empty()) throw std::logic_error("no hypothesis is left");
+    }
 
     static std::uint32_t number(std::uint32_t word, std::uint64_t bits) {
         return word * static_cast<std::uint32_t>(word_size) + lowest_bit(bits);
@@ -229,6 +270,7 @@ private:
     }
 
     void find(std::int64_t number) const {
+        require_survivors();
         const std::int64_t n_actions = tables_->domain().n_actions(), first = number * n_actions;
         constexpr T most = std::numeric_limits<T>::infinity();
         Row& row = rows_[at(number)];

@@ -59,6 +59,14 @@ public:
         return std::sqrt(sum);
     }
 
+    template <class Archive>
+    void archive(Archive& a) {
+        a(size_);
+        a.require(size_ <= capacity_, "a size");
+        a.fixed(rows_);
+        a.fixed(right_);
+    }
+
 private:
     std::size_t capacity_, size_ = 0;
     std::vector<double> rows_;   // upper triangle, row by row

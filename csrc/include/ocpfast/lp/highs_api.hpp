@@ -43,6 +43,8 @@ struct HighsApi {
     HighsInt (*model_status)(const void* highs);
     HighsInt (*solution)(const void* highs, double* column_value, double* column_dual, double* row_value,
                          double* row_dual);
+    HighsInt (*get_basis)(const void* highs, HighsInt* column_status, HighsInt* row_status);
+    HighsInt (*set_basis)(void* highs, const HighsInt* column_status, const HighsInt* row_status);
     HighsInt (*int_info)(const void* highs, const char* name, HighsInt* value);
     HighsInt (*double_info)(const void* highs, const char* name, double* value);
     void (*reset_scheduler)(HighsInt blocking);  // of the calling thread
@@ -76,6 +78,8 @@ struct HighsApi {
         find(api.clear_solver, "Highs_clearSolver");
         find(api.model_status, "Highs_getModelStatus");
         find(api.solution, "Highs_getSolution");
+        find(api.get_basis, "Highs_getBasis");
+        find(api.set_basis, "Highs_setBasis");
         find(api.int_info, "Highs_getIntInfoValue");
         find(api.double_info, "Highs_getDoubleInfoValue");
         find(api.reset_scheduler, "Highs_resetGlobalScheduler");

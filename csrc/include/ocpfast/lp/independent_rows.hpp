@@ -29,6 +29,9 @@ public:
         outdated_ = true;
     }
 
+    // HiGHS decides from now on.
+    void give_up() { independent_ = false; }
+
     // Whether the rows are of this kind: if not, nothing below may be asked.
     bool independent() const { return independent_; }
 
@@ -95,11 +98,28 @@ public:
         return result;
     }
 
+    template <class Archive>
+    void archive(Archive& a) {
+        a(directions_, size_, rows_, independent_);
+        if constexpr (Archive::loading) {
+            outdated_ = true;
+            if (!independent_) return;  // then nothing is asked
+            a.require(size_ <= directions_.size() && directions_.size() == size_ * (size_ + 1) / 2, "a size");
+            for (const Row& row : rows_) a.require_index(row.direction, 0, size_);
+        }
+    }
+    std::size_t n_rows() const { return rows_.size(); }  // where they are independent
+    std::size_t n_directions() const { return size_; }
+
 private:
     struct Row {
         std::size_t direction;
         double factor;  // of that direction
         double lower, upper;
+        template <class Archive>
+        void archive(Archive& a) {
+            a(direction, factor, lower, upper);
+        }
     };
     static double largest(const std::vector<double>& weights) {
         double result = 0;

@@ -6,13 +6,18 @@
 // fails: HiGHS has been seen to report wrong objectives after hot starts. Its tolerances are absolute, so rows and
 // objectives are expected to have length 1 or so, and bounds beyond a million (values of classes that cannot represent
 // Q* may grow for ever) are passed in a unit that makes them a thousand: answers are then accurate relative to them.
+//
+// What HiGHS answers, to the last bit, depends on all that its model has been through: the basis does not tell how it
+// was factorised. So what was asked and changed since the model was passed is on record. A copy, or a program that was
+// saved and loaded, does it again before its first question, and goes on as the first one would have. To keep the
+// record short, the model is passed anew after so many questions, with its basis: the next 64 take 1 % longer.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -30,6 +35,11 @@ struct LpStatistics {
     std::int64_t pivots = 0;    // simplex iterations
     std::int64_t cold = 0;      // solved again from scratch because the check failed
     std::int64_t answered = 0;  // questions that needed no program
+
+    template <class Archive>
+    void archive(Archive& a) {
+        a(solved, pivots, cold, answered);
+    }
 };
 
 class SolverFailure : public std::runtime_error {
@@ -51,7 +61,7 @@ public:
           tolerances_(tolerances),
           independent_rows_(tolerances) {}
 
-    // A copy is a new model with the same rows; HiGHS makes it when it is first needed.
+    // A copy is a new model; HiGHS makes it when it is first needed.
     LinearProgram(const LinearProgram& other)
         : api_(other.api_),
           n_functions_(other.n_functions_),
@@ -60,7 +70,10 @@ public:
           rows_(other.rows_),
           coefficients_(other.coefficients_),
           unit_(other.unit_),
-          independent_rows_(other.independent_rows_) {}
+          independent_rows_(other.independent_rows_),
+          passed_(other.passed_) {
+        if (passed_) record_ = other.record_;
+    }
     LinearProgram& operator=(const LinearProgram& other) {
         if (this != &other) *this = LinearProgram(other);
         return *this;
@@ -78,6 +91,7 @@ public:
         std::swap(highs_, other.highs_);
         std::swap(passed_, other.passed_);
         std::swap(epigraph_held_, other.epigraph_held_);
+        std::swap(record_, other.record_);
         return *this;
     }
     ~LinearProgram() {
@@ -95,6 +109,35 @@ public:
     }
 
     const HighsApi* api() const { return api_; }
+    std::size_t n_variables() const { return n_columns_; }
+    std::size_t n_rows() const { return rows_.size(); }
+
+    // most_variables: what the caller can have asked for.
+    template <class Archive>
+    void archive(Archive& a, std::size_t most_variables) {
+        a(n_columns_, coefficients_, rows_, unit_, independent_rows_, passed_);
+        if (passed_) a(record_);
+        if constexpr (!Archive::loading) return;
+        forget_model(passed_);
+        a.require(n_columns_ <= most_variables && std::isfinite(unit_) && unit_ > 0, "a program");
+        std::size_t first = 0;
+        for (Row& row : rows_) {
+            a.require(row.size <= n_columns_ && row.size <= coefficients_.size() - first, "a program");
+            row.first = first;
+            first += row.size;
+        }
+        a.require(first == coefficients_.size(), "a program");
+        if (independent_rows_.independent()) {
+            a.require(independent_rows_.n_rows() == rows_.size() && independent_rows_.n_directions() <= n_columns_,
+                      "a program");
+        }
+        if (!passed_) return;
+        a.require(record_.n_columns <= n_columns_ && record_.bounds.size() % 2 == 0 && record_.n_rows() <= rows_.size(),
+                  "a program");
+        const std::size_t size = record_.n_columns + 1 + n_functions_ + record_.n_rows();
+        a.require(record_.basis.empty() || record_.basis.size() == size, "a program");
+        for (const HighsInt status : record_.basis) a.require_index(status, 0, 5);
+    }
 
     // Adds a row over the first coefficients.size() variables; new variables come with it. Returns its number.
     std::size_t add_row(const std::vector<double>& coefficients, double lower, double upper) {
@@ -104,7 +147,10 @@ public:
         coefficients_.insert(coefficients_.end(), coefficients.begin(), coefficients.end());
         independent_rows_.add(coefficients.data(), coefficients.size());
         independent_rows_.set_bounds(rows_.size() - 1, lower, upper);
-        if (passed_) tell(pass_row(rows_.back()));
+        if (passed_) {
+            record_.put({Record::row, lower, upper});
+            if (highs_ != nullptr) tell(pass_row(rows_.back()));
+        }
         return rows_.size() - 1;
     }
 
@@ -113,7 +159,12 @@ public:
         rows_[row].upper = upper;
         fit_unit(lower, upper);
         independent_rows_.set_bounds(row, lower, upper);
-        if (passed_) tell(api_->change_row_bounds(highs_, row_number(row), lower / unit_, upper / unit_));
+        if (passed_) {
+            record_.put({Record::bounds_of_row, static_cast<double>(row), lower, upper});
+            if (highs_ != nullptr) {
+                tell(api_->change_row_bounds(highs_, row_number(row), lower / unit_, upper / unit_));
+            }
+        }
     }
     void free_row(std::size_t row) { set_bounds(row, -infinity, infinity); }
 
@@ -132,12 +183,7 @@ public:
             for (double& coefficient : negated_[0].coefficients) coefficient = -coefficient;
             return -minimise_maximum(negated_, -most, statistics);
         }
-        ensure_model();
-        objective_ = &objective;
-        epigraph_ = nullptr;
-        check(api_->change_column_bounds(highs_, 0, 0, 0));
-        change_costs(0);
-        return solve(statistics);
+        return maximise_by_highs(objective, statistics);
     }
 
     // inf over the set of max(least, max_i coefficients_i.z + constant_i); -inf if unbounded.
@@ -147,11 +193,32 @@ public:
             ++statistics.answered;
             return std::max(least, independent_rows_.minimum_of_larger(functions[0], functions[1]));
         }
+        return minimise_maximum_by_highs(functions, least, statistics);
+    }
+
+    // Where the last question has its optimum, one number a variable; null where HiGHS did not find one.
+    const double* solution() const { return solved_ ? column_value_.data() + 1 : nullptr; }
+
+private:
+    double maximise_by_highs(const std::vector<double>& objective, LpStatistics& statistics) {
+        ensure_model();
+        record_.ask(objective);
+        objective_ = &objective;
+        epigraph_ = nullptr;
+        check(api_->change_column_bounds(highs_, 0, 0, 0));
+        change_costs(0);
+        return solve(statistics);
+    }
+
+    double minimise_maximum_by_highs(const std::vector<AffineFunction>& functions, double least,
+                                     LpStatistics& statistics) {
+        if (passed_ && highs_ == nullptr) do_again();  // before there are more variables than there were
         for (const AffineFunction& function : functions) {
             ensure_columns(function.coefficients.size());
             fit_unit(least, function.constant);
         }
         ensure_model();
+        record_.ask(functions, least);
         objective_ = nullptr;
         epigraph_ = &functions;
         check(api_->change_column_bounds(highs_, 0, least / unit_, infinity));
@@ -168,16 +235,52 @@ public:
         return result;
     }
 
-    // Where the last question has its optimum, one number a variable; null where HiGHS did not find one.
-    const double* solution() const { return solved_ ? column_value_.data() + 1 : nullptr; }
-
-private:
     // The model: column 0 is the epigraph variable s, fixed at 0 when not in use, then the variables z; rows
     // 0 .. n_functions - 1 are s - c_i.z >= constant_i, free when not in use, then the rows of the set.
     struct Row {
         std::size_t first, size;  // in coefficients_
         double lower, upper;
+        template <class Archive>
+        void archive(Archive& a) {
+            a(size, lower, upper);
+        }
     };
+    // The model as it was passed, and what happened since.
+    struct Record {
+        enum Kind { row, bounds_of_row, maximum, minimum_of_maximum };
+        std::size_t n_columns = 0;
+        double unit = 1;
+        std::vector<double> bounds;    // L and U of each row that there was
+        std::vector<HighsInt> basis;   // the start; empty: HiGHS chose
+        std::vector<double> events;    // each a kind and its numbers
+        std::int64_t n_questions = 0;  // among them
+
+        std::size_t n_rows() const { return bounds.size() / 2; }
+        void put(std::initializer_list<double> numbers) { events.insert(events.end(), numbers); }
+        void put(const std::vector<double>& numbers) {
+            events.push_back(static_cast<double>(numbers.size()));
+            events.insert(events.end(), numbers.begin(), numbers.end());
+        }
+        void ask(const std::vector<double>& objective) {
+            ++n_questions;
+            events.push_back(maximum);
+            put(objective);
+        }
+        void ask(const std::vector<AffineFunction>& functions, double least) {
+            ++n_questions;
+            put({minimum_of_maximum, least, static_cast<double>(functions.size())});
+            for (const AffineFunction& function : functions) {
+                events.push_back(function.constant);
+                put(function.coefficients);
+            }
+        }
+
+        template <class Archive>
+        void archive(Archive& a) {
+            a(n_columns, unit, bounds, basis, events, n_questions);
+        }
+    };
+    static constexpr std::int64_t most_questions = 64;  // on record
     enum Status : HighsInt { optimal = 7, infeasible = 8, unbounded_or_infeasible = 9, unbounded = 10 };
     static constexpr HighsInt maximisation = -1, by_rows = 2;
 
@@ -186,7 +289,8 @@ private:
 
     void ensure_columns(std::size_t n) {
         for (; n_columns_ < n; ++n_columns_) {
-            if (passed_) tell(api_->add_column(highs_, 0, -infinity, infinity, 0, nullptr, nullptr));
+            if (passed_ && highs_ != nullptr)
+                tell(api_->add_column(highs_, 0, -infinity, infinity, 0, nullptr, nullptr));
         }
     }
 
@@ -211,17 +315,110 @@ private:
         throw SolverFailure("HiGHS refused a change of the model");
     }
 
-    void forget_model() {
+    // on_record: it will be made again as it was.
+    void forget_model(bool on_record = false) {
         if (highs_ != nullptr) api_->destroy(highs_);
         highs_ = nullptr;
-        passed_ = false;
+        passed_ = on_record;
     }
 
     void ensure_model() {
-        if (passed_) return;
+        if (passed_ && highs_ == nullptr) do_again();
+        if (passed_ && record_.n_questions < most_questions) return;
+        std::vector<HighsInt> basis;
+        if (passed_) {
+            const std::size_t n_columns = n_columns_ + 1;
+            basis.assign(n_columns + n_functions_ + rows_.size(), -1);
+            if (api_->get_basis(highs_, basis.data(), basis.data() + n_columns) < 0 || basis.back() < 0) basis.clear();
+        }
+        start(std::move(basis));
+    }
+
+    // Passes the model, to start from a basis of it; an empty one: HiGHS chooses.
+    void start(std::vector<HighsInt> basis) {
+        passed_ = false;
         if (highs_ == nullptr) create();
         pass_model();
+        if (!basis.empty() && api_->set_basis(highs_, basis.data(), basis.data() + n_columns_ + 1) < 0) {
+            basis.clear();
+            pass_model();
+        }
+        record_ = {n_columns_, unit_, {}, std::move(basis), {}, 0};
+        for (const Row& row : rows_) {
+            record_.bounds.push_back(row.lower);
+            record_.bounds.push_back(row.upper);
+        }
         passed_ = true;
+    }
+
+    // Makes the model of a program that has none from the record. Should HiGHS fail at what it once did, the model is
+    // passed as it is now.
+    void do_again() {
+        LinearProgram past(api_, static_cast<std::int64_t>(n_functions_), tolerances_);
+        past.independent_rows_.give_up();
+        past.n_columns_ = record_.n_columns;
+        past.unit_ = record_.unit;
+        for (std::size_t i = 0; i < record_.n_rows(); ++i) {
+            past.rows_.push_back({rows_[i].first, rows_[i].size, record_.bounds[2 * i], record_.bounds[2 * i + 1]});
+        }
+        const std::size_t n = past.rows_.empty() ? 0 : past.rows_.back().first + past.rows_.back().size;
+        past.coefficients_.assign(coefficients_.begin(), coefficients_.begin() + static_cast<std::ptrdiff_t>(n));
+        try {
+            past.start(record_.basis);
+            passed_ = past.follow(*this) && past.highs_ != nullptr && past.n_columns_ == n_columns_ &&
+                      past.unit_ == unit_ && past.rows_.size() == rows_.size();
+        } catch (const SolverFailure&) {
+            passed_ = false;
+        }
+        std::swap(highs_, past.highs_);
+        std::swap(epigraph_held_, past.epigraph_held_);
+    }
+
+    // What is on the record of a later self; false where that is no record.
+    bool follow(const LinearProgram& later) {
+        const std::vector<double>& events = later.record_.events;
+        std::size_t next = 0;
+        const auto take = [&] { return next < events.size() ? events[next++] : -1.0; };
+        const auto take_many = [&](std::vector<double>& numbers) {
+            const double n = take();
+            if (!(n >= 0 && n <= static_cast<double>(events.size() - next))) return false;
+            const auto first = events.begin() + static_cast<std::ptrdiff_t>(next);
+            numbers.assign(first, first + static_cast<std::ptrdiff_t>(n));
+            next += numbers.size();
+            return numbers.size() <= later.n_columns_;
+        };
+        LpStatistics unused;
+        std::vector<double> numbers;
+        while (next < events.size() && passed_) {
+            const double kind = take();
+            if (kind == Record::row) {
+                if (rows_.size() == later.rows_.size()) return false;
+                const Row& row = later.rows_[rows_.size()];
+                const auto first = later.coefficients_.begin() + static_cast<std::ptrdiff_t>(row.first);
+                numbers.assign(first, first + static_cast<std::ptrdiff_t>(row.size));
+                const double lower = take();
+                add_row(numbers, lower, take());
+            } else if (kind == Record::bounds_of_row) {
+                const double number = take(), lower = take();
+                if (!(number >= 0 && number < static_cast<double>(rows_.size()))) return false;
+                set_bounds(static_cast<std::size_t>(number), lower, take());
+            } else if (kind == Record::maximum) {
+                if (!take_many(numbers)) return false;
+                maximise_by_highs(numbers, unused);
+            } else if (kind == Record::minimum_of_maximum) {
+                const double least = take(), n = take();
+                if (!(n >= 0 && n <= static_cast<double>(n_functions_))) return false;
+                std::vector<AffineFunction> functions(static_cast<std::size_t>(n));
+                for (AffineFunction& function : functions) {
+                    function.constant = take();
+                    if (!take_many(function.coefficients)) return false;
+                }
+                minimise_maximum_by_highs(functions, least, unused);
+            } else {
+                return false;
+            }
+        }
+        return passed_;
     }
 
     void create() {
@@ -426,13 +623,14 @@ private:
     double unit_ = 1;                   // of the bounds and variables that HiGHS has
     IndependentRows independent_rows_;  // the same rows, as long as they are
     void* highs_ = nullptr;
-    bool passed_ = false;  // whether HiGHS has all of the above
+    bool passed_ = false;  // whether HiGHS has all of the above, or will have once the record is followed
     bool solved_ = false;  // whether it found the last optimum
 
     // The present question: one of the two.
     const std::vector<double>* objective_ = nullptr;
     const std::vector<AffineFunction>* epigraph_ = nullptr;
     std::vector<std::vector<double>> epigraph_held_;  // the coefficients that HiGHS has, by function
+    Record record_;                                   // where passed_
 
     // scratch
     std::vector<HighsInt> index_;
