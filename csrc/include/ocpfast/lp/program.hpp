@@ -10,7 +10,7 @@
 // What HiGHS answers, to the last bit, depends on all that its model has been through: the basis does not tell how it
 // was factorised. So what was asked and changed since the model was passed is on record. A copy, or a program that was
 // saved and loaded, does it again before its first question, and goes on as the first one would have. To keep the
-// record short, the model is passed anew after so many questions, with its basis: the next 64 take 1 % longer.
+// record short, the model is passed anew after so many questions, with its basis.
 #pragma once
 
 #include <algorithm>
