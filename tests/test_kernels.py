@@ -23,7 +23,7 @@ LEARNED = {
     "replay": 20_000,
     "pendulum": 3_000,
     "pendulum-replay": 3_000,
-    "pendulum-lanes": 3_000,
+    "pendulum-lanes": 6_000,
     "linear": 400,
     "finite": 400,
 }

@@ -151,16 +151,19 @@ def pendulum_job(name, episodes, simulations):
 
 def test_a_job_does_not_depend_on_its_parts_or_neighbours(tmp_path, monkeypatch):
     results, n_files = [], []
-    for workers, seconds, neighbours in ((1, 0.0, 0), (2, 0.0, 1), (3, 60.0, 2)):
+    for i, (workers, seconds, lanes, neighbours) in enumerate(
+        [(1, 0.0, 1, 0), (2, 0.0, 1, 1), (3, 60.0, 1, 2), (1, 0.0, 4, 0), (2, 0.0, 4, 1)]
+    ):
         monkeypatch.setattr(jobs_module, "_SECONDS_OF_A_PART", seconds)
+        monkeypatch.setattr(jobs_module, "_LANES", lanes)
         job = pendulum_job("one", episodes=20, simulations=7)
-        others = [pendulum_job(f"other-{i}", 5, 1) for i in range(neighbours)]
-        folder = Folder(tmp_path / str(workers), {}, resume=False)
+        others = [pendulum_job(f"other-{k}", 5, 1) for k in range(neighbours)]
+        folder = Folder(tmp_path / str(i), {}, resume=False)
         run_jobs([*others, job], folder, seed=3, workers=workers, progress=False)
         results.append(folder.result(job).rewards.tobytes())
         n_files.append(len(list(folder.path.glob("raw/one-*.npz"))))
     assert len(set(results)) == 1
-    assert n_files == [7, 4, 2]
+    assert n_files == [7, 4, 2, 2, 1]
 
 
 def test_the_forecast_counts_what_is_left_and_is_near_the_truth(tmp_path):
@@ -172,7 +175,7 @@ def test_the_forecast_counts_what_is_left_and_is_near_the_truth(tmp_path):
         timing = run_jobs(jobs, folder, seed=0, workers=2, progress=False)
         again = run_jobs(jobs, folder, seed=0, workers=2, progress=False)
         assert again.forecast == 0
-        more = [*jobs, pendulum_job("3", 3, 4)]
+        more = [*jobs, pendulum_job("3", 3, 20)]
         assert 0 < run_jobs(more, folder, seed=0, workers=2, progress=False).forecast < 0.1 * timing.forecast
         if 0.5 < timing.forecast / timing.took < 2:
             return
@@ -180,7 +183,7 @@ def test_the_forecast_counts_what_is_left_and_is_near_the_truth(tmp_path):
 
 
 def test_of_an_interrupted_part_the_beginning_is_kept(tmp_path, monkeypatch):
-    job = pendulum_job("one", episodes=10, simulations=6)
+    job = pendulum_job("one", episodes=10, simulations=12)
     whole = Folder(tmp_path / "whole", {}, resume=False)
     run_jobs([job], whole, seed=0, progress=False)
     run = ocp.run
@@ -195,7 +198,7 @@ def test_of_an_interrupted_part_the_beginning_is_kept(tmp_path, monkeypatch):
     folder = Folder(tmp_path / "part", {}, resume=False)
     with pytest.raises(KeyboardInterrupt):
         run_jobs([job], folder, seed=0, workers=1, progress=False)
-    assert folder.left(job) == 3
+    assert folder.left(job) == 6  # of four, and of eight that were interrupted, two
     monkeypatch.setattr(jobs_module.ocp, "run", run)
     run_jobs([job], folder, seed=0, progress=False)
     assert folder.result(job).rewards.tobytes() == whole.result(job).rewards.tobytes()
