@@ -199,14 +199,14 @@ def run_jobs(
     if progress and unfinished:
         print(f"First some simulations of each job with {n_workers} workers, to see how long the rest will take.")
         print("Ctrl-C, or a power cut, loses seconds: --resume goes on.", flush=True)
-    with Bar(total=len(unfinished), disable=not progress or not unfinished, bar_format=_BAR) as bar:
+    with Bar(total=len(unfinished), disable=not progress or not unfinished, bar_format=_BAR, smoothing=0) as bar:
         for job in unfinished:
             seconds[job.name] = advance(job, min(at_once(job), left[job.name]), bar, 1.0)
     whole = sum(seconds[job.name] * left[job.name] for job in unfinished)
     if progress and whole:
         print(f"About {_duration(whole)} to go with {n_workers} workers.", flush=True)
     started = time.perf_counter()
-    with Bar(total=whole, disable=not progress or not whole, bar_format=_BAR) as bar:
+    with Bar(total=whole, disable=not progress or not whole, bar_format=_BAR, smoothing=0) as bar:
         for job in unfinished:
             rounds = max(1, math.floor(_SECONDS_OF_A_PART / (seconds[job.name] * at_once(job))))
             while left[job.name]:

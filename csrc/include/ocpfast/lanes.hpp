@@ -22,8 +22,10 @@
 
 #if defined(__GNUC__) || defined(__clang__)
 #define OCP_ALWAYS_INLINE inline __attribute__((always_inline))
+#define OCP_NEVER_INLINE __attribute__((noinline))  // what is rare leaves the registers to what is not
 #else
 #define OCP_ALWAYS_INLINE inline
+#define OCP_NEVER_INLINE
 #endif
 
 // Makes the compiler forget what it knows of the value of a double.

@@ -95,7 +95,7 @@ private:
     }
 
     // Takes in what happened in a lane. The number of lanes done with: none where the last one has taken its place.
-    std::size_t observe(std::size_t k) {
+    OCP_NEVER_INLINE std::size_t observe(std::size_t k) {
         for (std::size_t i = 0; i < state_size_; ++i) state_[i] = states_[i * n_lanes_ + k];
         const int error = endings_[k] < 0 ? -endings_[k] : OCP_OK;
         if (simulation_[k]->observe(system_, error, state_.data(), rewards_[k], endings_[k], control_)) {

@@ -227,7 +227,7 @@ private:
         return false;
     }
 
-    bool take_in(std::int64_t next_point, double reward, int ending) {
+    OCP_NEVER_INLINE bool take_in(std::int64_t next_point, double reward, int ending) {
         const bool last = this->last();
         const bool terminal = ending == OCP_TERMINATED || last;
         if constexpr (IsLinked<Class>::value) reward = terminal ? known_.link().value(reward) : 0.0;
@@ -271,7 +271,7 @@ private:
         known_at_ = point_ = point;
     }
 
-    std::int64_t choose(ocp_bitgen* bitgen) {
+    OCP_NEVER_INLINE std::int64_t choose(ocp_bitgen* bitgen) {
         switch (options_.ties) {
             case Ties::random:
                 return choose_randomly(bitgen);

@@ -43,7 +43,9 @@ public:
     int step(std::int64_t, double* state, std::int64_t action, ocp_bitgen* bitgen, double* reward,
              int* ending) const noexcept {
         if (!is_allowed(state[0], state[1])) return OCP_BAD_STATE;
-        advance(state, force_of(action, bitgen));
+        double force = force_of(action);
+        if (disturbance_ > 0.0) force += noise(bitgen);
+        advance(state, force);
         if (!is_finite(state[0], state[1])) return OCP_BAD_STATE;
         *reward = control_step;
         *ending = ending_at(state[0]);
@@ -61,7 +63,10 @@ public:
         int error = OCP_OK;
         for (std::int64_t first = 0; first < lanes; first += tile) {
             const std::int64_t n = std::min(tile, lanes - first);
-            for (std::int64_t k = 0; k < n; ++k) forces[k] = force_of(actions[first + k], bitgens[first + k]);
+            for (std::int64_t k = 0; k < n; ++k) forces[k] = force_of(actions[first + k]);
+            if (disturbance_ > 0.0) {
+                for (std::int64_t k = 0; k < n; ++k) forces[k] += noise(bitgens[first + k]);
+            }
             step_pendulums(motion_, instructions_, n, states + first, states + lanes + first, forces, fates);
             for (std::int64_t k = 0; k < n; ++k) {
                 static_assert(OCP_CONTINUES == 0 && OCP_TERMINATED == 1 && OCP_BAD_STATE == 1, "fates are endings");
@@ -97,10 +102,7 @@ private:
     double noise(ocp_bitgen* bitgen) const noexcept {
         return disturbance_ * (2.0 * bitgen->next_double(bitgen->state) - 1.0);
     }
-    double force_of(std::int64_t action, ocp_bitgen* bitgen) const noexcept {
-        const double force = strongest_force * static_cast<double>(action - 1);
-        return disturbance_ > 0.0 ? force + noise(bitgen) : force;
-    }
+    static double force_of(std::int64_t action) noexcept { return strongest_force * static_cast<double>(action - 1); }
 
     // NaN fails the comparisons too.
     static bool is_allowed(double angle, double velocity) noexcept {
