@@ -7,12 +7,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "ocpfast/agent/ocp.hpp"
+#include "ocpfast/hypothesis/cells.hpp"
 #include "ocpfast/hypothesis/grid.hpp"
 #include "ocpfast/lanes.hpp"
+#include "ocpfast/run_lanes.hpp"
 #include "ocpfast/system/contract.hpp"
 #include "ocpfast/system/pendulum.hpp"
 
@@ -150,12 +154,66 @@ static void compare_steps() {
     std::printf("%lld 0\n", static_cast<long long>(n_compared));
 }
 
+// All episodes of several agents in lockstep, against each of them alone.
+static void compare_simulations() {
+    std::int64_t n_compared = 0;
+    for (int i = 0; i < 60; ++i) {
+        const std::int64_t horizon = i % 2 == 0 ? 7 + i % 5 : 60, episodes = 30;
+        ocp::InvertedPendulum pendulum(uniform(0.5, 5), horizon, true, 1);
+        const ocp_system system = ocp::contract_of(&pendulum);
+        ocp::Grid grid({ocp::Bins({-0.6, -0.3, 0.0, 0.3, 0.6}), ocp::Bins({-2.0, -1.0, 0.0, 1.0, 2.0})}, 1);
+        auto partition = std::make_shared<ocp::Partition>(grid.n_labels(), 3, 0);
+        partition->set_grid(grid);
+        ocp::OcpOptions options;
+        if (i % 3 == 1) options.replay = ocp::ReplayMode::on;
+        if (i % 3 == 2) options.ties = ocp::Ties::random;
+        using Agent = ocp::Ocp<ocp::Cells>;
+        const Agent fresh(ocp::Cells(partition, ocp::Selection::all, 0, {}, false), options);
+
+        const std::size_t n = random_bits() % 20 + 2;
+        std::vector<Agent> together(n, fresh), alone(n, fresh);
+        std::vector<std::uint64_t> counts(2 * n), counts_alone;
+        for (std::uint64_t& count : counts) count = random_bits();
+        counts_alone = counts;
+        std::vector<double> rewards(n * 30), rewards_alone(n * 30), optimal(30);
+        std::vector<ocp_bitgen> bitgens;
+        for (std::size_t k = 0; k < 2 * n; ++k) bitgens.push_back({&counts[k], nullptr, nullptr, next_double, nullptr});
+        for (std::size_t k = 0; k < 2 * n; ++k) {
+            bitgens.push_back({&counts_alone[k], nullptr, nullptr, next_double, nullptr});
+        }
+        std::vector<ocp::Simulation<Agent>> simulations;
+        ocp::Control control;
+        for (std::size_t k = 0; k < n; ++k) {
+            simulations.emplace_back(together[k], episodes, &bitgens[2 * k], &bitgens[2 * k + 1], &rewards[30 * k],
+                                     optimal.data());
+        }
+        ocp::simulate(simulations, system, control);
+        for (std::size_t k = 0; k < n; ++k) {
+            ocp::Simulation<Agent> one(alone[k], episodes, &bitgens[2 * (n + k)], &bitgens[2 * (n + k) + 1],
+                                       &rewards_alone[30 * k], optimal.data());
+            ocp::simulate(one, system, control);
+            if (one.failed() || simulations[k].failed()) fail("outcome", one.failed(), simulations[k].failed());
+            for (std::size_t e = 30 * k; e < 30 * (k + 1); ++e, ++n_compared) {
+                if (rewards[e] != rewards_alone[e]) fail("episode", rewards[e], rewards_alone[e]);
+            }
+            if (counts != counts_alone && k == n - 1) fail("draws", 0, 0);
+            for (std::int64_t cell = 0; cell < partition->n_cells(); ++cell) {
+                const double a = together[k].known().upper(cell), b = alone[k].known().upper(cell);
+                if (a != b) fail("upper", a, b);
+            }
+        }
+    }
+    std::printf("%lld 0\n", static_cast<long long>(n_compared));
+}
+
 int main(int, char** arguments) {
     setenv("OCPFAST_INSTRUCTIONS", arguments[2], 1);
     if (std::strcmp(ocp::name_of(ocp::best_instructions()), arguments[2]) != 0) return 2;
     if (std::string(arguments[1]) == "labels") {
         compare_labels(ocp::best_instructions());
-    } else {
+    } else if (std::string(arguments[1]) == "steps") {
         compare_steps();
+    } else {
+        compare_simulations();
     }
 }

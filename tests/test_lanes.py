@@ -96,6 +96,18 @@ def test_instructions_that_do_not_exist(monkeypatch):
         pendulum()
 
 
+@pytest.mark.parametrize("name", ["first", "random", "replay, directed", "LSVI"])
+@pytest.mark.parametrize("horizon", [1, 2, 7, 9])
+def test_the_clock_stops_each_lane(name, horizon):
+    """A fall takes six steps or more, so that most episodes are truncated, or some."""
+    system = pendulum(horizon=horizon)
+    agent = AGENTS[name](aggregation(system))
+    together = run(agent, system, 9)
+    assert together.rewards.max() == pytest.approx(0.1 * horizon)
+    for i in range(9):
+        assert_same(together, run(agent, system, 1, first=i), i)
+
+
 @pytest.mark.parametrize("simulations", [2, 5, 31, 32, 33, 70])
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_any_number_of_lanes_and_workers(simulations, workers):
@@ -139,12 +151,13 @@ def checks(tmp_path_factory):
 
 
 @pytest.mark.parametrize("chosen", AVAILABLE)
-@pytest.mark.parametrize("what", ["labels", "steps"])
+@pytest.mark.parametrize("what", ["labels", "steps", "simulations"])
 def test_kernels(checks, what, chosen):
-    """Guessed labels against bisection, and steps of many against steps of one, in odd numbers of lanes."""
+    """Guessed labels against bisection, steps of many against steps of one, and simulations side by side against each
+    alone; in odd numbers of lanes."""
     done = subprocess.run([checks, what, chosen], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     n, unsure = map(int, done.stdout.split())
-    assert n >= 100_000
+    assert n >= (5_000 if what == "simulations" else 100_000)
     if what == "labels":
         assert 0 < unsure < 0.6 * n  # half of the values are on or beside an edge, or odd in other ways
