@@ -308,6 +308,17 @@ def test_a_smaller_reward_of_a_dropped_episode_is_replayed():
     assert pair.literal.upper(0, 0, 0) == 6.0
 
 
+def test_a_smaller_reward_that_says_nothing_new_yet_is_replayed():
+    """What leads from 0 to 1 pays less the second time, which matters once 1 is worth less than 2."""
+    pair = Pair(3, 1, None, [0, 1, 2], lower="off", replay=True)
+    to_one = (1, (0, 10.0, True))
+    play_script(
+        pair, to_one, (0, (2, 1.0)), (2, (0, 0.0, True)), (0, (1, 5.0)), to_one, (0, (1, 3.0)), to_one,
+        (1, (0, -20.0, True)),
+    )  # fmt: skip
+    assert pair.literal.upper(0, 0, 0) == -17.0
+
+
 def test_a_value_stays_determined_while_it_stays_the_same():
     """Also when the action behind U changes from a determined one to one that only the prior bounds."""
     pair = Pair(1, 3, 2, replay="stationary", ties="least_visited", bounds=(-1.0, 1.0), discount=0.5)
