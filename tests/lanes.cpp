@@ -154,53 +154,122 @@ static void compare_steps() {
     std::printf("%lld 0\n", static_cast<long long>(n_compared));
 }
 
+// A pendulum that pays what depends on where it is, and beyond some velocity what no agent takes.
+class Payer {
+public:
+    using Component = double;
+    using Action = std::int64_t;
+
+    Payer(std::int64_t horizon, double limit) : pendulum_(3.0, horizon, true, 1), limit_(limit) {}
+
+    void describe(ocp_system& contract) const noexcept {
+        pendulum_.describe(contract);
+        contract.reward_min = -std::numeric_limits<double>::infinity();
+        contract.reward_max = std::numeric_limits<double>::infinity();
+    }
+    int reset(std::int64_t episode, ocp_bitgen* bitgen, double* state) const noexcept {
+        return pendulum_.reset(episode, bitgen, state);
+    }
+    int step(std::int64_t period, double* state, std::int64_t action, ocp_bitgen* bitgen, double* reward,
+             int* ending) const noexcept {
+        const int error = pendulum_.step(period, state, action, bitgen, reward, ending);
+        if (error == OCP_OK) *reward = pay(state[0], state[1]);
+        return error;
+    }
+    int step_many(std::int64_t lanes, double* states, const std::int64_t* actions, ocp_bitgen* const* bitgens,
+                  double* rewards, int* endings) const noexcept {
+        const int error = pendulum_.step_many(lanes, states, actions, bitgens, rewards, endings);
+        for (std::int64_t k = 0; k < lanes; ++k) {
+            if (endings[k] >= 0) rewards[k] = pay(states[k], states[lanes + k]);
+        }
+        return error;
+    }
+
+private:
+    double pay(double angle, double velocity) const noexcept {
+        if (std::abs(velocity) > limit_) return std::numeric_limits<double>::infinity();
+        return std::nearbyint(8 * angle) * 0.37 + 0.01 * velocity;
+    }
+
+    ocp::InvertedPendulum pendulum_;
+    double limit_;
+};
+
 // All episodes of several agents in lockstep, against each of them alone.
+template <class System>
+static std::int64_t compare_simulations(System& made, ocp::OcpOptions options, bool other_discounts) {
+    const ocp_system system = ocp::contract_of(&made);
+    ocp::Grid grid({ocp::Bins({-0.6, -0.3, 0.0, 0.3, 0.6}), ocp::Bins({-2.0, -1.0, 0.0, 1.0, 2.0})}, 1);
+    auto partition = std::make_shared<ocp::Partition>(grid.n_labels(), 3, 0);
+    partition->set_grid(grid);
+    using Agent = ocp::Ocp<ocp::Cells>;
+    const std::int64_t episodes = 30;
+    const std::size_t n = random_bits() % 20 + 2;
+    std::vector<Agent> together;
+    for (std::size_t k = 0; k < n; ++k) {
+        if (other_discounts) options.discount = uniform(0.5, 1);
+        together.emplace_back(ocp::Cells(partition, ocp::Selection::all, 0, {}, false), options);
+    }
+    std::vector<Agent> alone = together;
+
+    std::vector<std::uint64_t> counts(2 * n), counts_alone;
+    for (std::uint64_t& count : counts) count = random_bits();
+    counts_alone = counts;
+    std::vector<double> rewards(n * 30), rewards_alone(n * 30), optimal(30);
+    std::vector<ocp_bitgen> bitgens;
+    for (std::size_t k = 0; k < 2 * n; ++k) bitgens.push_back({&counts[k], nullptr, nullptr, next_double, nullptr});
+    for (std::size_t k = 0; k < 2 * n; ++k) {
+        bitgens.push_back({&counts_alone[k], nullptr, nullptr, next_double, nullptr});
+    }
+    std::vector<ocp::Simulation<Agent>> simulations;
+    ocp::Control control;
+    for (std::size_t k = 0; k < n; ++k) {
+        simulations.emplace_back(together[k], episodes, &bitgens[2 * k], &bitgens[2 * k + 1], &rewards[30 * k],
+                                 optimal.data());
+    }
+    ocp::simulate(simulations, system, control);
+    std::int64_t n_compared = 0;
+    for (std::size_t k = 0; k < n; ++k) {
+        const ocp::Outcome& outcome = simulations[k].outcome();
+        if (outcome.kind == ocp::Outcome::Kind::stopped) continue;  // as another one failed
+        ocp::Simulation<Agent> one(alone[k], episodes, &bitgens[2 * (n + k)], &bitgens[2 * (n + k) + 1],
+                                   &rewards_alone[30 * k], optimal.data());
+        ocp::simulate(one, system, control);
+        if (one.outcome().kind != outcome.kind) fail("outcome", one.failed(), simulations[k].failed());
+        if (one.outcome().episode != outcome.episode || one.outcome().period != outcome.period) {
+            fail("period of the failure", static_cast<double>(outcome.period),
+                 static_cast<double>(one.outcome().period));
+        }
+        for (std::size_t e = 30 * k; e < 30 * (k + 1); ++e, ++n_compared) {
+            if (rewards[e] != rewards_alone[e]) fail("episode", rewards[e], rewards_alone[e]);
+        }
+        for (const std::size_t i : {2 * k, 2 * k + 1}) {
+            if (counts[i] != counts_alone[i]) fail("draws", 0, 0);
+        }
+        if (together[k].n_periods() != alone[k].n_periods()) fail("periods", 0, static_cast<double>(k));
+        if (together[k].period() != alone[k].period()) fail("period", 0, static_cast<double>(k));
+        for (std::int64_t cell = 0; cell < partition->n_cells(); ++cell) {
+            const double a = together[k].known().upper(cell), b = alone[k].known().upper(cell);
+            if (a != b) fail("upper", a, b);
+        }
+    }
+    return n_compared;
+}
+
 static void compare_simulations() {
     std::int64_t n_compared = 0;
-    for (int i = 0; i < 60; ++i) {
-        const std::int64_t horizon = i % 2 == 0 ? 7 + i % 5 : 60, episodes = 30;
-        ocp::InvertedPendulum pendulum(uniform(0.5, 5), horizon, true, 1);
-        const ocp_system system = ocp::contract_of(&pendulum);
-        ocp::Grid grid({ocp::Bins({-0.6, -0.3, 0.0, 0.3, 0.6}), ocp::Bins({-2.0, -1.0, 0.0, 1.0, 2.0})}, 1);
-        auto partition = std::make_shared<ocp::Partition>(grid.n_labels(), 3, 0);
-        partition->set_grid(grid);
+    for (int i = 0; i < 120; ++i) {
+        const std::int64_t horizon = i % 2 == 0 ? 7 + i % 5 : 60;
         ocp::OcpOptions options;
         if (i % 3 == 1) options.replay = ocp::ReplayMode::on;
         if (i % 3 == 2) options.ties = ocp::Ties::random;
-        using Agent = ocp::Ocp<ocp::Cells>;
-        const Agent fresh(ocp::Cells(partition, ocp::Selection::all, 0, {}, false), options);
-
-        const std::size_t n = random_bits() % 20 + 2;
-        std::vector<Agent> together(n, fresh), alone(n, fresh);
-        std::vector<std::uint64_t> counts(2 * n), counts_alone;
-        for (std::uint64_t& count : counts) count = random_bits();
-        counts_alone = counts;
-        std::vector<double> rewards(n * 30), rewards_alone(n * 30), optimal(30);
-        std::vector<ocp_bitgen> bitgens;
-        for (std::size_t k = 0; k < 2 * n; ++k) bitgens.push_back({&counts[k], nullptr, nullptr, next_double, nullptr});
-        for (std::size_t k = 0; k < 2 * n; ++k) {
-            bitgens.push_back({&counts_alone[k], nullptr, nullptr, next_double, nullptr});
-        }
-        std::vector<ocp::Simulation<Agent>> simulations;
-        ocp::Control control;
-        for (std::size_t k = 0; k < n; ++k) {
-            simulations.emplace_back(together[k], episodes, &bitgens[2 * k], &bitgens[2 * k + 1], &rewards[30 * k],
-                                     optimal.data());
-        }
-        ocp::simulate(simulations, system, control);
-        for (std::size_t k = 0; k < n; ++k) {
-            ocp::Simulation<Agent> one(alone[k], episodes, &bitgens[2 * (n + k)], &bitgens[2 * (n + k) + 1],
-                                       &rewards_alone[30 * k], optimal.data());
-            ocp::simulate(one, system, control);
-            if (one.failed() || simulations[k].failed()) fail("outcome", one.failed(), simulations[k].failed());
-            for (std::size_t e = 30 * k; e < 30 * (k + 1); ++e, ++n_compared) {
-                if (rewards[e] != rewards_alone[e]) fail("episode", rewards[e], rewards_alone[e]);
-            }
-            if (counts != counts_alone && k == n - 1) fail("draws", 0, 0);
-            for (std::int64_t cell = 0; cell < partition->n_cells(); ++cell) {
-                const double a = together[k].known().upper(cell), b = alone[k].known().upper(cell);
-                if (a != b) fail("upper", a, b);
-            }
+        if (i % 4 < 2) {
+            ocp::InvertedPendulum pendulum(uniform(0.5, 5), horizon, true, 1);
+            n_compared += compare_simulations(pendulum, options, i % 5 == 0);
+        } else {
+            if (i % 5 == 1) options.discount = 0.75;
+            Payer payer(horizon, i % 7 == 0 ? 4.5 : 1e4);
+            n_compared += compare_simulations(payer, options, i % 5 == 0);
         }
     }
     std::printf("%lld 0\n", static_cast<long long>(n_compared));

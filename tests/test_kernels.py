@@ -12,9 +12,9 @@ from commands import ROOT
 COMPILER = os.environ.get("CXX", "g++").split()[0]
 
 # Once a call: the program has a list of simulations and simulate() a place for the state; or, for 7 simulations side by
-# side, 12 lists that grow to their number, and the instances of their systems.
+# side, 19 lists of their length, and the instances of their systems.
 PER_CALL = 2
-PER_CALL_IN_LANES = 40
+PER_CALL_IN_LANES = 27
 
 # Episodes after which nothing is learned any more.
 LEARNED = {

@@ -20,5 +20,25 @@ OCP_TARGET OCP_ALWAYS_INLINE void is_below(Bits<Real>& below, const Real& value,
     }
 }
 
+template <class Real>
+OCP_TARGET OCP_ALWAYS_INLINE void is_at_least(Bits<Real>& at_least, const Real& value, const Real& bound) noexcept {
+    if constexpr (sizeof(Real) == sizeof(double)) {
+        at_least = value >= bound ? ~Bits<Real>{0} : 0;
+    } else {
+        const auto result = value >= bound;
+        std::memcpy(&at_least, &result, sizeof at_least);
+    }
+}
+
+// Whether each has its first bit set.
+template <class Real>
+OCP_TARGET OCP_ALWAYS_INLINE bool all_first_bits(const Bits<Real>& bits) noexcept {
+    std::uint64_t parts[sizeof(Real) / sizeof(double)];
+    std::memcpy(parts, &bits, sizeof parts);
+    std::uint64_t all = parts[0];
+    for (const std::uint64_t part : parts) all &= part;
+    return all >> 63 != 0;
+}
+
 }  // namespace OCP_INSTRUCTIONS
 }  // namespace ocp

@@ -62,6 +62,12 @@ struct Proceeds : std::false_type {};
 template <class Agent>
 struct Proceeds<Agent, std::void_t<decltype(&Agent::proceed), decltype(&Agent::grid)>> : std::true_type {};
 
+// Those that need not even be told of steps that say nothing new; see glide.hpp.
+template <class Agent, class = void>
+struct Glides : std::false_type {};
+template <class Agent>
+struct Glides<Agent, std::void_t<decltype(&Agent::catch_up), decltype(&Agent::Known::uppers)>> : std::true_type {};
+
 // One simulation between two steps of its system: the agent, its streams, and where it is in its episodes. Writes the
 // total reward of each episode and, where the system knows it, the optimal value of its initial state (else NaN). The
 // agent's hypothesis class must fit the system. Never throws except for lack of memory.
@@ -126,6 +132,15 @@ public:
         return false;
     }
 
+    // Takes in that the periods up to this one went by with nothing new, and led to this point and this total reward.
+    void catch_up(std::int64_t period, std::int64_t point, const CompensatedSum& total) {
+        if (period == period_) return;
+        agent_.catch_up(period - period_, point);
+        period_ = period;
+        point_ = point;
+        total_ = total;
+    }
+
     bool fail(const Outcome& outcome) {
         outcome_ = outcome;
         return false;
@@ -136,6 +151,8 @@ public:
     bool failed() const { return outcome_.kind != Outcome::Kind::done; }
     const Outcome& outcome() const { return outcome_; }
     std::int64_t period() const { return period_; }
+    std::int64_t point() const { return point_; }
+    const CompensatedSum& total() const { return total_; }
     ocp_bitgen* system_bitgen() const { return system_bitgen_; }
 
 private:

@@ -135,6 +135,18 @@ public:
         return true;
     }
 
+    // Whether the upper values and the discount are all that decides what such steps do: then they can be taken without
+    // the agent, which is told of them afterwards; see glide.hpp.
+    bool glides() const { return passes_ && !stores_transitions_ && options_.ties == Ties::first; }
+    double discount() const { return options_.discount; }
+
+    // Takes in that this many periods went by, the last of which led to this point.
+    void catch_up(std::int64_t periods, std::int64_t point) {
+        period_ += periods;
+        n_periods_ += periods;
+        act(point, nullptr);
+    }
+
     // What locates all states, where something does that can do so for many at a time.
     const Grid* grid() const { return known_.partition().grid(); }
 
@@ -212,7 +224,6 @@ private:
             if (stores_transitions_) {
                 const std::int32_t edge = transitions_.find(0, point_, action_, next_point, reward);
                 if (edge < 0 || reward < transitions_.edge(edge).reward) return false;
-                if (replays_ && !replay_.settled()) return false;
                 if (replays_) reward = transitions_.edge(edge).reward;
             }
             const auto next = known_.look_up(next_point);

@@ -99,10 +99,10 @@ public:
     // constraint changes something iff its U is smaller. For these, best() in fewer instructions, how many actions
     // attain it, and whether a constraint that would be staged changes nothing.
     bool quick() const { return only_improvements_matter_ && one_cell_a_slot_ && partition_->homogeneous(); }
-    OCP_ALWAYS_INLINE Best look_up(std::int64_t point) const {
-        const double* const uppers = upper_.data() + point * n_actions_;
-        return n_actions_ == 3 ? largest(uppers, std::integral_constant<std::int64_t, 3>())
-                               : largest(uppers, n_actions_);
+    OCP_ALWAYS_INLINE Best look_up(std::int64_t point) const { return look_up(upper_.data(), n_actions_, point); }
+    static OCP_ALWAYS_INLINE Best look_up(const double* upper_values, std::int64_t n_actions, std::int64_t point) {
+        const double* const uppers = upper_values + point * n_actions;
+        return n_actions == 3 ? largest(uppers, std::integral_constant<std::int64_t, 3>()) : largest(uppers, n_actions);
     }
     std::int64_t count_largest(std::int64_t point, double upper) const {
         std::int64_t n = 0;
@@ -123,6 +123,7 @@ public:
         return largest;
     }
 
+    const double* uppers() const { return upper_.data(); }  // per cell; they stay where they are
     double upper(std::int64_t cell) const { return upper_[at(cell)]; }
     // Values here are sums of what was observed: equal or not.
     bool ties(std::int64_t cell, double best) const { return upper(cell) == best; }

@@ -2,17 +2,6 @@
 namespace ocp {
 namespace OCP_INSTRUCTIONS {
 
-// Where `mask` is set, `value` becomes `other`.
-template <class Real>
-OCP_TARGET OCP_ALWAYS_INLINE void replace(Real& value, const Bits<Real>& mask, double other) noexcept {
-    const Real others = Real{} + other;
-    Bits<Real> bits, other_bits;
-    std::memcpy(&bits, &value, sizeof bits);
-    std::memcpy(&other_bits, &others, sizeof bits);
-    bits = (bits & ~mask) | (other_bits & mask);
-    std::memcpy(&value, &bits, sizeof bits);
-}
-
 // n states, no more than a Real holds.
 template <class Real>
 OCP_TARGET OCP_ALWAYS_INLINE void guess_some_labels(const std::vector<GuessedBins>& dimensions, std::int64_t extra,
@@ -28,16 +17,13 @@ OCP_TARGET OCP_ALWAYS_INLINE void guess_some_labels(const std::vector<GuessedBin
         states += stride;
         // comparisons that a NaN fails leave it a NaN, and then it is not sure
         Real guess = value * bins.inverse_width + bins.offset;
+        guess = guess < 0.5 ? Real{} + 0.5 : guess;
+        guess = guess > bins.highest ? Real{} + bins.highest : guess;
+        const Real bin = (guess + (rounding - 0.5)) - rounding;
+        Real off_centre = guess - bin - 0.5;
+        magnitude<Real>(off_centre, off_centre);
         Bits<Real> mask;
-        is_below<Real>(mask, guess, 0.5);
-        replace<Real>(guess, mask, 0.5);
-        is_below<Real>(mask, -guess, -bins.highest);
-        replace<Real>(guess, mask, bins.highest);
-        const Real bin = (guess - 0.5 + rounding) - rounding;
-        const Real part = guess - bin;
-        is_below<Real>(mask, part, 1 - margin);
-        sure &= mask;
-        is_below<Real>(mask, -part, -margin);
+        is_below<Real>(mask, off_centre, 0.5 - margin);
         sure &= mask;
         label = label * bins.size + bin;
     }

@@ -18,7 +18,7 @@ public:
     using Action = std::int64_t;
 
     static constexpr double control_step = PendulumMotion::control_step;
-    static constexpr double strongest_force = 50.0;  // Newtons
+    static constexpr double strongest_force = PendulumForces::strongest;
     static constexpr double fallen_angle = PendulumMotion::fallen_angle;
 
     InvertedPendulum(double disturbance, std::int64_t horizon, bool runge_kutta, std::int64_t substeps) noexcept
@@ -55,27 +55,30 @@ public:
     // One step of many pendulums, in the layout of ocp_system::step_many. The same bits as one step after the other.
     int step_many(std::int64_t lanes, double* states, const std::int64_t* actions, ocp_bitgen* const* bitgens,
                   double* rewards, int* endings) const noexcept {
-        // In passes over a tile: forces that were just written number by number cannot be read as a vector before they
+        // In passes over a tile: draws that were just written number by number cannot be read as a vector before they
         // have left the store buffer, and everything would wait for that.
         constexpr std::int64_t tile = 64;
-        double forces[tile];
+        double draws[tile];
         std::int64_t fates[tile];
-        int error = OCP_OK;
+        std::int64_t all_fates = 0;
         for (std::int64_t first = 0; first < lanes; first += tile) {
             const std::int64_t n = std::min(tile, lanes - first);
-            for (std::int64_t k = 0; k < n; ++k) forces[k] = force_of(actions[first + k]);
             if (disturbance_ > 0.0) {
-                for (std::int64_t k = 0; k < n; ++k) forces[k] += noise(bitgens[first + k]);
+                for (std::int64_t k = 0; k < n; ++k) {
+                    ocp_bitgen* const bitgen = bitgens[first + k];
+                    draws[k] = bitgen->next_double(bitgen->state);
+                }
             }
+            const PendulumForces forces{actions + first, disturbance_ > 0.0 ? draws : nullptr, disturbance_};
             step_pendulums(motion_, instructions_, n, states + first, states + lanes + first, forces, fates);
             for (std::int64_t k = 0; k < n; ++k) {
                 static_assert(OCP_CONTINUES == 0 && OCP_TERMINATED == 1 && OCP_BAD_STATE == 1, "fates are endings");
                 endings[first + k] = static_cast<int>(fates[k]);
-                rewards[first + k] = control_step;
-                if (fates[k] < 0) error = OCP_BAD_STATE;
+                all_fates |= fates[k];
             }
         }
-        return error;
+        std::fill(rewards, rewards + lanes, control_step);
+        return all_fates < 0 ? OCP_BAD_STATE : OCP_OK;
     }
 
     // What step_many is done with.

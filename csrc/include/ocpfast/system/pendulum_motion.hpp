@@ -30,6 +30,15 @@ struct PendulumMotion {
     double step_size = control_step / static_cast<double>(substeps);
 };
 
+// The forces on n pendulums: strongest * (action - 1), and a disturbance where draws (uniform on [0, 1)) are given.
+struct PendulumForces {
+    static constexpr double strongest = 50.0;  // Newtons
+
+    const std::int64_t* actions;
+    const double* draws;  // NULL: undisturbed
+    double disturbance;
+};
+
 }  // namespace ocp
 
 #define OCP_KERNEL "ocpfast/system/pendulum_motion.inl"
@@ -37,10 +46,11 @@ struct PendulumMotion {
 
 namespace ocp {
 
-// Moves n pendulums on by one control step under constant forces, with the same bits whatever the instructions. Their
-// fates are 0 (up), 1 (fallen) or -1 (it was in no state to be moved on from, or got into none that a double can hold).
+// Moves n pendulums on by one control step, each under a constant force, with the same bits whatever the instructions.
+// Their fates are 0 (up), 1 (fallen) or -1 (it was in no state to be moved on from, or got into none that a double can
+// hold).
 inline void step_pendulums(const PendulumMotion& motion, Instructions instructions, std::int64_t n, double* angles,
-                           double* velocities, const double* forces, std::int64_t* fates) noexcept {
+                           double* velocities, const PendulumForces& forces, std::int64_t* fates) noexcept {
     switch (instructions) {
 #if OCP_X86
         case Instructions::avx512:
