@@ -122,6 +122,12 @@ cdef int step(void *instance, int64_t period, void *state, const void *action, o
 cdef void *clone(const void *parameters) noexcept nogil:
     return NULL
 
+ctypedef int (*Step)(void *, int64_t, void *, const void *, ocp_bitgen *, double *, int *) noexcept nogil
+
+cdef int raising(void *instance, int64_t period, void *state, const void *action, ocp_bitgen *bitgen, double *reward,
+                 int *ending) except -1:
+    raise RuntimeError(f"raised with the GIL in period {period}")
+
 cdef class Coin(System):
     def __init__(self, fault=0):
         self.contract.flags = OCP_STOCHASTIC
@@ -137,6 +143,7 @@ cdef class Coin(System):
             self.contract.struct_size = 8
         elif fault == 8:
             self.contract.flags |= OCP_NEEDS_GIL
+            self.contract.step = <Step><void *>raising
         elif fault == 9:
             self.contract.clone = clone
         elif fault == 10:
@@ -186,7 +193,7 @@ def test_what_a_faulty_system_does_is_said(own_system):
         5: f"{place} 0: the system returned error 4243",
         6: "system: it was compiled for version 77 (",
         7: "system: it was compiled for version 1 (8 bytes) of ocpfast/system.h, this is version 1 (",
-        8: "system: it needs the GIL (OCP_NEEDS_GIL), which run() releases; step it by hand",
+        8: "raised with the GIL in period 0",
         9: "Coin: contract.clone needs contract.destroy",
         10: "Coin: expected contract.horizon and contract.state_size >= 1, got 0 and 1",
         11: "Coin: expected one of contract.n_actions and contract.action_size >= 1, got 3 and 1",
