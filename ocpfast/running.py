@@ -243,6 +243,7 @@ def check_system(system: object, caller: str) -> None:
     """Raise where `system` is not one that compiled code can call; `caller` is who needs that."""
     if not isinstance(system, System):
         raise TypeError(f"system: expected a System, got {system!r}")
+    _ = system.capsule  # raises where the contract is not complete
     if isinstance(system, PythonSystem):
         return
     for method in ("reset", "step"):

@@ -9,6 +9,7 @@ is a `Signature` in all three spellings: `RESET`, `STEP`, `STEP_MANY` and `OPTIM
 from __future__ import annotations
 
 import ctypes
+import importlib
 import re
 from typing import Any
 
@@ -76,9 +77,8 @@ class Signature:
             def step(instance, period, state, action, bitgen, reward, ending):
                 ...
         """
-        from numba import types
-
-        known = {"int": types.intc, "int64_t": types.int64, "double": types.float64}
+        types: Any = importlib.import_module("numba").types
+        known: dict[str, Any] = {"int": types.intc, "int64_t": types.int64, "double": types.float64}
         open_arguments = [name for name, kind in zip(self._names, self._kinds[1:], strict=True) if kind == "void*"]
         for name, pointee in pointees.items():
             if name not in open_arguments:

@@ -132,8 +132,8 @@ cdef class System:
         return 0
 
     def _describe(
-        self, *, horizon, n_states=None, state_size=None, n_actions=None, action_size=None,
-        reward_range=(-INFINITY, INFINITY), stochastic=False, random_start=False, adaptive=False, homogeneous=False,
+        self, *, horizon, n_states, state_size, n_actions, action_size, reward_range, stochastic, random_start, adaptive,
+        homogeneous,
     ):
         """Write what a system says of itself into its contract; return it by name, checked."""
         if self.contract.step != NULL:

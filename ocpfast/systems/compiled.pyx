@@ -209,7 +209,7 @@ cdef class CompiledSystem(System):
     next_double = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p)(<uintptr_t>&draw)
 
     def __init__(
-        self, step, reset, horizon, *, n_states=None, state_size=None, n_actions=None, action_size=None,
+        self, step, reset, *, horizon=None, n_states=None, state_size=None, n_actions=None, action_size=None,
         reward_range=(-INFINITY, INFINITY), parameters=None, mutable=False, stochastic=False, random_start=False,
         adaptive=False, homogeneous=False, step_many=None, optimal_value=None, factory=None, factory_arguments=None,
     ):
@@ -310,14 +310,15 @@ cdef class CompiledSystem(System):
         return self._identity() == (<CompiledSystem>other)._identity()
 
     def __hash__(self):
-        return hash(self._identity()[:2])
+        return hash((self.factory, self.contract.horizon, self.contract.state_size))
 
     def _identity(self):
-        """Return what tells systems apart: where functions, parameters and sizes are the same, so is the system."""
-        return (
-            tuple(address for address, _ in self._addresses().values()), self.memory, self.description,
-            <uintptr_t>(NULL if self.owns_parameters else self.contract.parameters), self.is_mutable,
-        )
+        """Return what tells systems apart: by whom they are made; else where their functions and parameters are."""
+        if self.factory is not None:
+            return self.factory, self.factory_arguments, self.description
+        brought = <uintptr_t>(NULL if self.owns_parameters else self.contract.parameters)
+        addresses = [address for address, _ in self._addresses().values()]
+        return addresses, self.memory, brought, self.is_mutable, self.description
 
     def __repr__(self):
         factory = "" if self.factory is None else f" {self.factory}"

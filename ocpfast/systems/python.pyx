@@ -1,7 +1,7 @@
 # cython: language_level=3
 """Systems that users write in Python."""
 
-from libc.math cimport NAN, isfinite
+from libc.math cimport INFINITY, NAN, isfinite
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
@@ -107,11 +107,18 @@ cdef class PythonMethods(System):
     cdef object generator     # of the simulation that this copy is for
     cdef dict description     # what __init__ was given
 
-    def __init__(self, *, horizon, **description):
+    def __init__(
+        self, *, horizon=None, n_states=None, state_size=None, n_actions=None, action_size=None,
+        reward_range=(-INFINITY, INFINITY), stochastic=False, random_start=False, adaptive=False, homogeneous=False,
+    ):
         for method in ("reset", "step"):
             if getattr(type(self), f"_own_{method}") is None:
                 raise TypeError(f"{type(self).__name__}: expected a subclass of PythonSystem that defines {method}")
-        self.description = self._describe(horizon=horizon, **description)
+        self.description = self._describe(
+            horizon=horizon, n_states=n_states, state_size=state_size, n_actions=n_actions, action_size=action_size,
+            reward_range=reward_range, stochastic=stochastic, random_start=random_start, adaptive=adaptive,
+            homogeneous=homogeneous,
+        )
         self.contract.flags |= OCP_NEEDS_GIL
         self.contract.parameters = <void *>self
         # <void *>: Cython warns of functions that need the GIL; whoever calls these has it
@@ -260,7 +267,7 @@ class PythonSystem(PythonMethods):
     ...         return 1
     ...
     ...     def step(self, state, action):
-    ...         state += 1 if action == 1 else -1
+    ...         state = min(max(state + (1 if action == 1 else -1), 0), self.length - 1)
     ...         if 0 < state < self.length - 1:
     ...             return state, 0.0, False
     ...         return state, 0.1 if state == 0 else 1.0, True
