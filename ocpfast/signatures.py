@@ -46,8 +46,8 @@ class Signature:
     >>> import ocpfast as ocp
     >>> ocp.signatures.RESET.c
     'int (void *instance, int64_t episode, ocp_bitgen *bitgen, void *state)'
-    >>> [kind.__name__ for kind in ocp.signatures.RESET.ctypes._argtypes_]
-    ['c_void_p', 'c_long', 'c_void_p', 'c_void_p']
+    >>> ocp.signatures.RESET.ctypes(lambda instance, episode, bitgen, state: 7)(None, 0, None, None)
+    7
     """
 
     def __init__(self, c: str) -> None:

@@ -1,14 +1,18 @@
 """The examples of systems of one's own, built as a user builds them: what they compute, and how fast."""
 
 import copy
+import ctypes
+import importlib
 import multiprocessing
 import pickle
+import re
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
+from commands import ROOT
 from own_systems import COMPILED, WAYS, built_examples, pendulum
 
 import ocpfast as ocp
@@ -108,6 +112,21 @@ def test_the_same_library_gives_the_same_bits():
     assert np.array_equal(by[0].rewards, by[1].rewards)
 
 
+def test_functions_of_a_cython_module_through_scipy():
+    scipy = pytest.importorskip("scipy")
+    own = pendulum("cython", disturbance=2.5, horizon=300)
+    module = sys.modules["pendulum"]
+    disturbance = ctypes.cast(ctypes.pointer(ctypes.c_double(2.5)), ctypes.c_void_p)
+    step, reset = (scipy.LowLevelCallable.from_cython(module, name, disturbance) for name in ("step", "reset"))
+    same = ocp.CompiledSystem(step, reset, state_size=2, n_actions=3, horizon=300, stochastic=True)
+    results = [ocp.run(learner(), system, 50, 2, rng=0, progress=False).rewards for system in (own, same)]
+    assert np.array_equal(*results)
+    with pytest.raises(
+        ValueError, match=r"^step: expected the signature .*, got 'int \(void \*, int64_t, ocp_bitgen \*"
+    ):
+        ocp.CompiledSystem(reset, reset, state_size=2, n_actions=3, horizon=300)
+
+
 def test_a_system_made_of_another():
     """Cython that cimports systems: a chain that slips, beside the same thing stepped by hand."""
     from slippery import Slippery
@@ -128,6 +147,23 @@ def test_a_system_made_of_another():
     assert pickle.loads(pickle.dumps(slippery)) == slippery
     with pytest.raises(ValueError, match="inner: expected a system without memory"):
         Slippery(ocp.Adversary(2, 3), 0.1)
+
+
+def test_the_readme_s_snippets_run(examples, monkeypatch):
+    pytest.importorskip("numba", reason="numba: pip install '.[test]', where it has a wheel")
+    section = (ROOT / "README.md").read_text().split("## Your own system\n")[1].split("\n## ")[0]
+    snippets = re.findall(r"```py\n(.*?)```", section, re.DOTALL)
+    assert len(snippets) == 2
+    monkeypatch.chdir(examples)
+    names = {name: importlib.import_module(name) for name in ("ctypes", "math", "numba", "scipy")} | {
+        "np": np,
+        "ocp": ocp,
+    }
+    for snippet in snippets:
+        exec(snippet, names)  # the README's own text
+    assert names["result"].rewards[0, -1] == 1.0
+    outcomes = [names[one].step([0.1, 0.2], 2, rng=1) for one in ("system", "same")]
+    assert np.array_equal(outcomes[0][0], outcomes[1][0])
 
 
 def ns_per_step(agent, system):

@@ -22,7 +22,8 @@ cdef inline double noise(double disturbance, ocp_bitgen *bitgen) noexcept nogil:
     return disturbance * (2.0 * bitgen.next_double(bitgen.state) - 1.0)
 
 
-cdef int reset(void *instance, int64_t episode, ocp_bitgen *bitgen, void *state) noexcept nogil:
+# `api`: scipy.LowLevelCallable.from_cython finds them too
+cdef api int reset(void *instance, int64_t episode, ocp_bitgen *bitgen, void *state) noexcept nogil:
     cdef double disturbance = (<double *>instance)[0]
     cdef double *x = <double *>state
     x[0] = 0.0
@@ -30,7 +31,7 @@ cdef int reset(void *instance, int64_t episode, ocp_bitgen *bitgen, void *state)
     return OCP_OK
 
 
-cdef int step(
+cdef api int step(
     void *instance, int64_t period, void *state, const void *action, ocp_bitgen *bitgen, double *reward, int *ending
 ) noexcept nogil:
     """One step of the Runge-Kutta method, of 0.1 s."""
