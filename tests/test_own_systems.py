@@ -118,13 +118,14 @@ def test_functions_of_a_cython_module_through_scipy():
     module = sys.modules["pendulum"]
     disturbance = ctypes.cast(ctypes.pointer(ctypes.c_double(2.5)), ctypes.c_void_p)
     step, reset = (scipy.LowLevelCallable.from_cython(module, name, disturbance) for name in ("step", "reset"))
-    same = ocp.CompiledSystem(step, reset, state_size=2, n_actions=3, horizon=300, stochastic=True)
+    sizes = {"state_size": 2, "n_actions": 3, "horizon": 300, "reward_range": (0.1, 0.1)}
+    same = ocp.CompiledSystem(step, reset, **sizes, stochastic=True)
     results = [ocp.run(learner(), system, 50, 2, rng=0, progress=False).rewards for system in (own, same)]
     assert np.array_equal(*results)
     with pytest.raises(
         ValueError, match=r"^step: expected the signature .*, got 'int \(void \*, int64_t, ocp_bitgen \*"
     ):
-        ocp.CompiledSystem(reset, reset, state_size=2, n_actions=3, horizon=300)
+        ocp.CompiledSystem(reset, reset, **sizes)
 
 
 def test_a_system_made_of_another():
