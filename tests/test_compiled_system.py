@@ -9,7 +9,7 @@ import weakref
 
 import numpy as np
 import pytest
-from own_systems import compile_c
+from own_systems import compile_library
 from scipy import LowLevelCallable
 
 import ocpfast as ocp
@@ -103,7 +103,7 @@ int line_step(void* instance, int64_t period, void* state, const void* action, o
 def library(tmp_path_factory):
     folder = tmp_path_factory.mktemp("compiled")
     (folder / "systems.c").write_text(SOURCE)
-    return ctypes.CDLL(str(compile_c(folder, "systems.c")))
+    return ctypes.CDLL(str(compile_library(folder, "systems.c")))
 
 
 @pytest.fixture
