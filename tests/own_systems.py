@@ -19,8 +19,8 @@ _NEEDED = {"cython": "Cython", "lowlevel": "scipy", "numba": "numba"}
 
 
 def compile_library(folder, source):
-    """A shared library of a C or C++ file, with all warnings."""
-    flags = ["-shared", "-fPIC", f"-I{ocp.get_include()}", "-Wall", "-Wextra", "-Werror"]
+    """A shared library of a C or C++ file, with all warnings of the file itself."""
+    flags = ["-shared", "-fPIC", "-isystem", ocp.get_include(), "-Wall", "-Wextra", "-Werror"]
     if source.endswith(".cpp"):
         command = [os.environ.get("CXX", "c++"), "-std=c++17", "-O3", "-ffp-contract=off", *flags]
     else:

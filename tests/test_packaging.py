@@ -122,6 +122,20 @@ cdef int step(void *instance, int64_t period, void *state, const void *action, o
 cdef void *clone(const void *parameters) noexcept nogil:
     return NULL
 
+cdef int64_t alive = 0
+
+def instances():
+    return alive
+
+cdef void *counted(const void *parameters) noexcept nogil:
+    global alive
+    alive += 1
+    return <void *>parameters
+
+cdef void forgotten(void *instance) noexcept nogil:
+    global alive
+    alive -= 1
+
 ctypedef int (*Step)(void *, int64_t, void *, const void *, ocp_bitgen *, double *, int *) noexcept nogil
 
 cdef int raising(void *instance, int64_t period, void *state, const void *action, ocp_bitgen *bitgen, double *reward,
@@ -144,6 +158,12 @@ cdef class Coin(System):
         elif fault == 8:
             self.contract.flags |= OCP_NEEDS_GIL
             self.contract.step = <Step><void *>raising
+        elif fault in (14, 15):
+            self.contract.flags |= OCP_NEEDS_GIL
+            self.contract.clone = counted
+            self.contract.destroy = forgotten
+            if fault == 15:
+                self.contract.step = <Step><void *>raising
         elif fault == 9:
             self.contract.clone = clone
         elif fault == 10:
@@ -180,6 +200,22 @@ def run(fault=0):
 def test_users_can_compile_a_system_of_their_own(own_system):
     code = "assert run().rewards[0, -50:].min() >= 1.0\nprint(repr(Coin()), Coin().step(0, 2, rng=1)[1])"
     assert use(own_system, code).split() == ["Coin(fault=0)", "1.0"]
+
+
+def test_a_system_that_needs_the_gil_has_its_clones(own_system):
+    """One for each simulation, also where a step raises; and none is left."""
+    code = """
+import gc
+from coin import instances
+assert (run(14).rewards == run().rewards).all() and instances() == 0
+try:
+    run(15)
+except RuntimeError as error:
+    print(error)
+gc.collect()  # tracebacks refer to each other
+print(instances())
+"""
+    assert use(own_system, code) == "raised with the GIL in period 0\n0\n"
 
 
 def test_what_a_faulty_system_does_is_said(own_system):
