@@ -97,7 +97,8 @@ def own_system(tmp_path_factory):
 # distutils: language = c++
 from libc.math cimport NAN
 from libc.stdint cimport int64_t
-from ocpfast.systems cimport (OCP_CONTINUES, OCP_NEEDS_GIL, OCP_OK, OCP_STOCHASTIC, OCP_TERMINATED, System, ocp_bitgen)
+from ocpfast.systems cimport (OCP_CONTINUES, OCP_NEEDS_GIL, OCP_OK, OCP_STOCHASTIC, OCP_TERMINATED,
+                              StepFunction, System, ocp_bitgen)
 
 cdef int reset(void *instance, int64_t episode, ocp_bitgen *bitgen, void *state) noexcept nogil:
     (<int64_t *>state)[0] = 99 if <size_t>instance == 1 else 0
@@ -136,8 +137,6 @@ cdef void forgotten(void *instance) noexcept nogil:
     global alive
     alive -= 1
 
-ctypedef int (*Step)(void *, int64_t, void *, const void *, ocp_bitgen *, double *, int *) noexcept nogil
-
 cdef int raising(void *instance, int64_t period, void *state, const void *action, ocp_bitgen *bitgen, double *reward,
                  int *ending) except -1:
     raise RuntimeError(f"raised with the GIL in period {period}")
@@ -157,13 +156,13 @@ cdef class Coin(System):
             self.contract.struct_size = 8
         elif fault == 8:
             self.contract.flags |= OCP_NEEDS_GIL
-            self.contract.step = <Step><void *>raising
+            self.contract.step = <StepFunction><void *>raising
         elif fault in (14, 15):
             self.contract.flags |= OCP_NEEDS_GIL
             self.contract.clone = counted
             self.contract.destroy = forgotten
             if fault == 15:
-                self.contract.step = <Step><void *>raising
+                self.contract.step = <StepFunction><void *>raising
         elif fault == 9:
             self.contract.clone = clone
         elif fault == 10:

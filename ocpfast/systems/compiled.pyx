@@ -11,16 +11,11 @@ import importlib
 
 from ocpfast import _check
 from ocpfast.signatures import OPTIMAL_VALUE, RESET, STEP, STEP_MANY
-from ocpfast.systems.base cimport OCP_FAILED, OCP_OK, System, ocp_bitgen
+from ocpfast.systems.base cimport (
+    OCP_FAILED, OCP_OK, OptimalValueFunction, ResetFunction, StepFunction, StepManyFunction, System, ocp_bitgen,
+)
 
 __all__ = ["CompiledSystem"]
-
-ctypedef int (*Reset)(void *, int64_t, ocp_bitgen *, void *) noexcept nogil
-ctypedef int (*Step)(void *, int64_t, void *, const void *, ocp_bitgen *, double *, int *) noexcept nogil
-ctypedef int (*StepMany)(
-    void *const *, int64_t, const int64_t *, void *, const void *, ocp_bitgen *const *, double *, int *
-) noexcept nogil
-ctypedef int (*OptimalValue)(void *, const void *, double *) noexcept nogil
 
 
 # Parameters are copied to where their number of bytes stands before them, as far before as malloc aligns: whoever
@@ -228,15 +223,15 @@ cdef class CompiledSystem(System):
         addresses = self._addresses()
         self._set_parameters(parameters, mutable, {data for _, data in addresses.values() if data != 0})
         cdef uintptr_t address = addresses["reset"][0]
-        self.contract.reset = <Reset>address
+        self.contract.reset = <ResetFunction>address
         if step_many is not None:
             address = addresses["step_many"][0]
-            self.contract.step_many = <StepMany>address
+            self.contract.step_many = <StepManyFunction>address
         if optimal_value is not None:
             address = addresses["optimal_value"][0]
-            self.contract.optimal_value = <OptimalValue>address
+            self.contract.optimal_value = <OptimalValueFunction>address
         address = addresses["step"][0]
-        self.contract.step = <Step>address
+        self.contract.step = <StepFunction>address
 
     def _addresses(self):
         """Return address and user data of each function that was given."""

@@ -13,7 +13,8 @@ import numpy as np
 from ocpfast import _check
 from ocpfast.randomness import generator
 from ocpfast.systems.base cimport (
-    OCP_CONTINUES, OCP_NEEDS_GIL, OCP_OK, OCP_STATE_VECTOR, OCP_STOCHASTIC, OCP_TERMINATED, System, ocp_bitgen,
+    OCP_CONTINUES, OCP_NEEDS_GIL, OCP_OK, OCP_STATE_VECTOR, OCP_STOCHASTIC, OCP_TERMINATED, OptimalValueFunction,
+    ResetFunction, StepFunction, System, ocp_bitgen,
 )
 from ocpfast.systems.base import _count
 
@@ -30,8 +31,10 @@ def _wanted(owner, name, method):
         raise TypeError(f"{owner}.{name}: expected a method, got {method!r}")
     parameters = list(inspect.signature(method).parameters.values())[1:]  # without self
     first, rest = parameters[:len(needed)], parameters[len(needed):]
-    unknown = [one for one in rest if one.name not in optional and one.default is one.empty and one.kind not in (
-        one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+    variadic = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+    unknown = [
+        one for one in rest if one.name not in optional and one.default is one.empty and one.kind not in variadic
+    ]
     if len(first) < len(needed) or unknown or any(one.kind is one.POSITIONAL_ONLY for one in rest):
         expected = ", ".join(("self", *needed))
         raise TypeError(
@@ -70,6 +73,8 @@ def _remade(cls, description):
     return system
 
 
+# The functions of the contract. `bitgen` is that of self.generator, which `ocpfast.run` gave this copy.
+
 cdef int reset_in_python(void *instance, int64_t episode, ocp_bitgen *bitgen, void *state) except -1:
     cdef PythonMethods self = <PythonMethods>instance
     self.write_state(state, self.start_by(self._own_reset, self._reset_takes, self.generator, episode))
@@ -96,11 +101,6 @@ cdef int optimal_value_in_python(void *instance, const void *state, double *valu
     return OCP_OK
 
 
-ctypedef int (*Reset)(void *, int64_t, ocp_bitgen *, void *) noexcept nogil
-ctypedef int (*Step)(void *, int64_t, void *, const void *, ocp_bitgen *, double *, int *) noexcept nogil
-ctypedef int (*OptimalValue)(void *, const void *, double *) noexcept nogil
-
-
 cdef class PythonMethods(System):
     """A contract whose functions call the methods of a `PythonSystem`."""
 
@@ -122,10 +122,10 @@ cdef class PythonMethods(System):
         self.contract.flags |= OCP_NEEDS_GIL
         self.contract.parameters = <void *>self
         # <void *>: Cython warns of functions that need the GIL; whoever calls these has it
-        self.contract.reset = <Reset><void *>reset_in_python
-        self.contract.step = <Step><void *>step_in_python
+        self.contract.reset = <ResetFunction><void *>reset_in_python
+        self.contract.step = <StepFunction><void *>step_in_python
         if type(self).optimal_value is not System.optimal_value:
-            self.contract.optimal_value = <OptimalValue><void *>optimal_value_in_python
+            self.contract.optimal_value = <OptimalValueFunction><void *>optimal_value_in_python
 
     def _for_simulation(self, rng):
         try:
