@@ -3,7 +3,7 @@
 from importlib.metadata import version as _version
 from pathlib import Path as _Path
 
-from ocpfast import theory
+from ocpfast import signatures, theory
 from ocpfast.agent import Agent
 from ocpfast.agents import OCP
 from ocpfast.baselines import LSVI, QLearning, RandomPolicy
@@ -21,7 +21,16 @@ from ocpfast.saving import load_agent
 from ocpfast.sigmoid import Sigmoid
 from ocpfast.solving import Solution, solve
 from ocpfast.sparse import SparseLinear
-from ocpfast.systems import Adversary, Chain, DeepSea, InvertedPendulum, LinearQuadratic, TableSystem
+from ocpfast.systems import (
+    Adversary,
+    Chain,
+    CompiledSystem,
+    DeepSea,
+    InvertedPendulum,
+    LinearQuadratic,
+    PythonSystem,
+    TableSystem,
+)
 
 __version__ = _version("ocpfast")
 
@@ -33,6 +42,7 @@ __all__ = [
     "Boltzmann",
     "Certificate",
     "Chain",
+    "CompiledSystem",
     "DeepSea",
     "EpsilonGreedy",
     "ExecutorError",
@@ -44,6 +54,7 @@ __all__ = [
     "LinearFeatures",
     "LinearQuadratic",
     "Polytope",
+    "PythonSystem",
     "QLearning",
     "Quadratic",
     "RandomPolicy",
@@ -58,6 +69,7 @@ __all__ = [
     "load_agent",
     "load_result",
     "run",
+    "signatures",
     "simulation_streams",
     "solve",
     "theory",

@@ -27,7 +27,7 @@ _NOT_SHARED: tuple[type, ...] = tuple(filter(None, [getattr(concurrent.futures, 
 
 _TO_PICKLE = {
     "agent": "a callable must be a function at the top level of a module, not a lambda or a local function",
-    "system": "a system of one's own states its constructor's arguments in self.arguments",
+    "system": "a system of one's own states the arguments of its constructor in self.arguments, or names its factory",
 }
 
 Part: TypeAlias = tuple[int, int]  # simulations first .. last - 1

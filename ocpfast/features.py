@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import itertools
-import re
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -13,16 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ocpfast import _check, _core
+from ocpfast.signatures import FEATURES
 
 __all__ = ["FeatureFunction"]
 
 # How many values of a Python function are remembered: enough for the transitions that replay stores by default.
 _REMEMBERED = 100_000
-_COMPILED = "int (int64_t period, const void *state, int64_t action, double *features, void *user_data)"
-_CFUNCTION: Any = ctypes.CFUNCTYPE(None).__mro__[1]  # the base of all ctypes functions, which has no public name
-_SIGNATURE = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p
-)
+_Doubles = ctypes.POINTER(ctypes.c_double)
 
 
 class FeatureFunction:
@@ -34,7 +30,8 @@ class FeatureFunction:
         A Python function ``function(state, action)`` that returns `n_features` numbers (``function(state, action,
         period)`` with `by_period`); its values are remembered. Or a compiled one, which `ocpfast.run` calls without
         Python: ``int function(int64_t period, const void *state, int64_t action, double *features, void *user_data)``
-        as in the header ``ocpfast/features.h``. It must always give the same values for the same arguments.
+        as in the header ``ocpfast/features.h``; `ocpfast.signatures.FEATURES` spells it for numba and ctypes. It must
+        always give the same values for the same arguments.
     n_features : int
         How many numbers it gives.
     n_actions : int
@@ -84,7 +81,7 @@ class FeatureFunction:
         self._scale = _check.number(scale, "scale", "a positive, finite number")
         if not 0 < self._scale < np.inf:
             raise ValueError(f"scale: expected a positive, finite number, got {scale!r}")
-        compiled = _compiled(function)
+        compiled = FEATURES.address_of(function, "function")
         if compiled is None and not callable(function):
             raise TypeError(f"function: expected a callable or a compiled function, got {function!r}")
         self._address, self._user_data = compiled or (0, 0)
@@ -165,7 +162,8 @@ class FeatureFunction:
             return self._remembered(state if isinstance(state, int) else state.tobytes(), action, period)
         memory = np.array([state], dtype=np.int64) if isinstance(state, int) else np.ascontiguousarray(state)
         values = np.empty(self._n_features)
-        error = _SIGNATURE(self._address)(period, memory.ctypes.data, action, values.ctypes.data, self._user_data)
+        function = FEATURES.ctypes(self._address)
+        error = function(period, memory.ctypes.data, action, values.ctypes.data_as(_Doubles), self._user_data)
         if error:
             raise RuntimeError(f"phi: it returned error {error} for action {action} in period {period}")
         return self._checked(values, state, action)
@@ -215,28 +213,6 @@ class FeatureFunction:
         scale = "" if self._scale == 1 else f", scale={self._scale}"
         name = getattr(self._function, "__name__", type(self._function).__name__)
         return f"FeatureFunction({name}, {self._n_features}, {self._n_actions}, {states}{by_period}{scale})"
-
-
-def _compiled(function: Any) -> tuple[int, int] | None:
-    """Address and user data of a compiled function; None for a Python one. Raises where its signature is another."""
-    if type(function).__name__ == "LowLevelCallable" and isinstance(function, tuple):
-        address, user_data, signature = _core.unpack_callable(tuple.__getitem__(function, 0))
-        plain = re.sub(r"\bconst\b|\s", "", signature).replace("longlong", "int64_t").replace("long", "int64_t")
-        if not re.fullmatch(r"int(32_t)?\(int64_t,(void|double|int64_t)\*,int64_t,double\*,void\*\)", plain):
-            raise ValueError(f"function: expected the signature {_COMPILED!r}, got {signature!r}")
-        return address, user_data
-    function = getattr(function, "ctypes", function)  # a numba cfunc
-    if not isinstance(function, _CFUNCTION):
-        return None
-    types = [function.restype, *(function.argtypes or ())]
-    integers: dict[Any, str] = {ctypes.c_int: "int", ctypes.c_int64: "int64_t", ctypes.c_longlong: "int64_t"}
-    described = [
-        integers.get(kind, "pointer" if kind is ctypes.c_void_p or hasattr(kind, "contents") else str(kind))
-        for kind in types
-    ]
-    if described != ["int", "int64_t", "pointer", "int64_t", "pointer", "pointer"]:
-        raise ValueError(f"function: expected the signature {_COMPILED!r}, got {described[0]} {tuple(described[1:])}")
-    return ctypes.cast(function, ctypes.c_void_p).value or 0, 0
 
 
 class Source(ABC):
@@ -458,7 +434,7 @@ def source_of(phi: Any, n_actions: int | None, horizon: int | None) -> Source:
         if n_actions is None:
             raise ValueError("n_actions: expected an integer with sparse phi of shape (S * A, K), got None")
         return SparseSource(phi, n_actions)
-    if callable(phi) or _compiled(phi) is not None:
+    if callable(phi) or FEATURES.address_of(phi, "phi") is not None:
         raise TypeError(
             "phi: expected an array, sparse rows or a FeatureFunction; wrap the function in FeatureFunction"
         )

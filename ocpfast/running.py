@@ -32,7 +32,7 @@ from ocpfast.executors import (
 )
 from ocpfast.randomness import Seed, Streams
 from ocpfast.results import Result, compact
-from ocpfast.systems import System
+from ocpfast.systems import PythonSystem, System
 
 __all__ = ["ExecutorError", "Interrupted", "run"]
 
@@ -240,14 +240,17 @@ def run(
 
 
 def check_system(system: object, caller: str) -> None:
-    """Raise where `system` is not one whose functions are compiled; `caller` is who needs that."""
+    """Raise where `system` is not one that compiled code can call; `caller` is who needs that."""
     if not isinstance(system, System):
         raise TypeError(f"system: expected a System, got {system!r}")
+    _ = system.capsule  # raises where the contract is not complete
+    if isinstance(system, PythonSystem):
+        return
     for method in ("reset", "step"):
         if getattr(type(system), method) is not getattr(System, method):
             raise TypeError(
-                f"system: {type(system).__name__}.{method} is Python, which {caller} cannot call; a system of one's "
-                "own fills in the C struct of ocpfast/system.h"
+                f"system: {type(system).__name__}.{method} is Python, which {caller} cannot call; a system in Python "
+                "derives from PythonSystem"
             )
 
 
@@ -304,8 +307,7 @@ class _Job:
         streams: Streams,
         keep_agents: bool,
     ) -> None:
-        self._system = system  # kept alive: the capsule points into it
-        self._capsule = system.capsule
+        self._system = system
         self._make_agent = _maker(agent, system)
         self._streams = streams
         try:
@@ -332,13 +334,14 @@ class _Job:
     def _simulate_together(self, numbers: range, control: _core.Control) -> None:
         streams = [self._streams.of(i) for i in numbers]
         agents = [self._make_agent(i, self._streams).copy(rng) for i, (_, rng) in zip(numbers, streams, strict=True)]
+        system = self._system._for_simulation(streams[0][0])  # kept alive: the capsule points into it
         # a callable may make agents of several kinds, which do not go side by side
         for _, group in itertools.groupby(range(len(agents)), lambda k: type(agents[k]._core)):
             lanes = list(group)
             rows = slice(numbers[lanes[0]], numbers[lanes[-1]] + 1)
             self._complete[rows] = _core.simulate(
                 agents=[agents[k]._core for k in lanes],
-                system=self._capsule,
+                system=system.capsule,
                 system_bitgens=[streams[k][0].bit_generator.capsule for k in lanes],
                 agent_bitgens=[agents[k]._capsule for k in lanes],
                 rewards=self._rewards[rows],

@@ -47,12 +47,12 @@ def solve(system: System) -> Solution:
     """Solve a deterministic system with finitely many states, by finite-horizon dynamic programming.
 
     Every action is tried in every state of every period, or once for all periods where the system is homogeneous: some
-    nanoseconds each. Where episodes start, also if that is random, makes no difference.
+    nanoseconds each if it is compiled. Where episodes start, also if that is random, makes no difference.
 
     Parameters
     ----------
     system : System
-        A `Chain`, `DeepSea` or `TableSystem`, or a compiled system of one's own over states that are indices, whose
+        A `Chain`, `DeepSea` or `TableSystem`, or a system of one's own over states that are indices, whose
         steps draw no random numbers and whose rewards do not adapt to the agent.
 
     Returns
@@ -87,7 +87,8 @@ def solve(system: System) -> Solution:
             f"system: Q* of {shape[0]} periods x {shape[1]} states x {shape[2]} actions is more than fits into memory"
         )
     q, v = np.empty(shape), np.empty(shape[:2])
-    _core.solve(system.capsule, q, v)
+    alone = system._for_simulation(None)  # kept alive: the capsule points into it
+    _core.solve(alone.capsule, q, v)
     return Solution(q, v)
 
 

@@ -102,3 +102,19 @@ class Notes(Executor):
 
     def received(self):
         return [len(pickle.dumps(future.result())) for future in self.futures]
+
+
+class Moody(ocp.PythonSystem):
+    """A system in Python that fails in some period."""
+
+    def __init__(self, period):
+        super().__init__(n_states=7, n_actions=2, horizon=7)
+        self.fatal = period
+
+    def reset(self):
+        return 0
+
+    def step(self, state, action, period):
+        if period == self.fatal:
+            raise LookupError("in a mood", period)
+        return state, 0.0, False

@@ -97,7 +97,8 @@ def own_system(tmp_path_factory):
 # distutils: language = c++
 from libc.math cimport NAN
 from libc.stdint cimport int64_t
-from ocpfast.systems cimport (OCP_CONTINUES, OCP_NEEDS_GIL, OCP_OK, OCP_STOCHASTIC, OCP_TERMINATED, System, ocp_bitgen)
+from ocpfast.systems cimport (OCP_CONTINUES, OCP_NEEDS_GIL, OCP_OK, OCP_STOCHASTIC, OCP_TERMINATED,
+                              StepFunction, System, ocp_bitgen)
 
 cdef int reset(void *instance, int64_t episode, ocp_bitgen *bitgen, void *state) noexcept nogil:
     (<int64_t *>state)[0] = 99 if <size_t>instance == 1 else 0
@@ -122,6 +123,24 @@ cdef int step(void *instance, int64_t period, void *state, const void *action, o
 cdef void *clone(const void *parameters) noexcept nogil:
     return NULL
 
+cdef int64_t alive = 0
+
+def instances():
+    return alive
+
+cdef void *counted(const void *parameters) noexcept nogil:
+    global alive
+    alive += 1
+    return <void *>parameters
+
+cdef void forgotten(void *instance) noexcept nogil:
+    global alive
+    alive -= 1
+
+cdef int raising(void *instance, int64_t period, void *state, const void *action, ocp_bitgen *bitgen, double *reward,
+                 int *ending) except -1:
+    raise RuntimeError(f"raised with the GIL in period {period}")
+
 cdef class Coin(System):
     def __init__(self, fault=0):
         self.contract.flags = OCP_STOCHASTIC
@@ -137,6 +156,13 @@ cdef class Coin(System):
             self.contract.struct_size = 8
         elif fault == 8:
             self.contract.flags |= OCP_NEEDS_GIL
+            self.contract.step = <StepFunction><void *>raising
+        elif fault in (14, 15):
+            self.contract.flags |= OCP_NEEDS_GIL
+            self.contract.clone = counted
+            self.contract.destroy = forgotten
+            if fault == 15:
+                self.contract.step = <StepFunction><void *>raising
         elif fault == 9:
             self.contract.clone = clone
         elif fault == 10:
@@ -175,6 +201,22 @@ def test_users_can_compile_a_system_of_their_own(own_system):
     assert use(own_system, code).split() == ["Coin(fault=0)", "1.0"]
 
 
+def test_a_system_that_needs_the_gil_has_its_clones(own_system):
+    """One for each simulation, also where a step raises; and none is left."""
+    code = """
+import gc
+from coin import instances
+assert (run(14).rewards == run().rewards).all() and instances() == 0
+try:
+    run(15)
+except RuntimeError as error:
+    print(error)
+gc.collect()  # tracebacks refer to each other
+print(instances())
+"""
+    assert use(own_system, code) == "raised with the GIL in period 0\n0\n"
+
+
 def test_what_a_faulty_system_does_is_said(own_system):
     """Never a crash: one message for each way in which a user's system can go wrong."""
     place = "simulation 0, episode 0, period"
@@ -186,7 +228,7 @@ def test_what_a_faulty_system_does_is_said(own_system):
         5: f"{place} 0: the system returned error 4243",
         6: "system: it was compiled for version 77 (",
         7: "system: it was compiled for version 1 (8 bytes) of ocpfast/system.h, this is version 1 (",
-        8: "system: it needs the GIL (OCP_NEEDS_GIL), which run() releases; step it by hand",
+        8: "raised with the GIL in period 0",
         9: "Coin: contract.clone needs contract.destroy",
         10: "Coin: expected contract.horizon and contract.state_size >= 1, got 0 and 1",
         11: "Coin: expected one of contract.n_actions and contract.action_size >= 1, got 3 and 1",

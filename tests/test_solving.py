@@ -196,7 +196,7 @@ def test_a_homogeneous_one_once_for_each_pair():
         ((0, 0.0, TRUNCATED), 0, RuntimeError, "the system truncated the episode, which leaves the value after it "),
         ((0, 1e308, CONTINUES), 0, RuntimeError, "the rewards from here on add up to more than a double can hold"),
         ((0, 0.0, CONTINUES), ADAPTIVE, ValueError, "system: expected one with fixed rewards, got one that adapts"),
-        ((0, 0.0, CONTINUES), NEEDS_GIL, ValueError, "system: it needs the GIL (OCP_NEEDS_GIL), which solve() releas"),
+        ((0, np.nan, CONTINUES), NEEDS_GIL, RuntimeError, "the system paid a reward of nan, expected a finite number"),
     ],
 )
 def test_what_a_system_does_wrong_is_said_with_its_place(outcome, flags, error, message):

@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-const ocp_system& system_of(const py::capsule& capsule, const char* caller) {
+const ocp_system& system_of(const py::capsule& capsule) {
     const void* pointer = PyCapsule_GetPointer(capsule.ptr(), OCP_SYSTEM_CAPSULE);
     if (pointer == nullptr) throw py::error_already_set();
     const auto& system = *static_cast<const ocp_system*>(pointer);
@@ -13,11 +13,56 @@ const ocp_system& system_of(const py::capsule& capsule, const char* caller) {
                               std::to_string(OCP_SYSTEM_ABI) + " (" + std::to_string(sizeof(ocp_system)) +
                               " bytes); compile it again");
     }
-    if ((system.flags & OCP_NEEDS_GIL) != 0) {
-        throw py::value_error(std::string("system: it needs the GIL (OCP_NEEDS_GIL), which ") + caller +
-                              " releases; step it by hand");
-    }
     return system;
+}
+
+Calls::Calls(const ocp_system& system) : shared_{&system, system.parameters}, system_(system) {
+    if ((system.flags & OCP_NEEDS_GIL) == 0) {
+        release_.emplace();
+    } else {
+        system_.parameters = &shared_;
+        guard(system_);
+    }
+}
+
+int Calls::Guarded::checked(int error) {
+    if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+    // Python code makes way for other threads by itself; compiled code that keeps the GIL does not
+    constexpr std::int64_t often = 1024;
+    if (++calls % often == 0) const py::gil_scoped_release others;
+    return error;
+}
+
+void Calls::guard(ocp_system& contract) {
+    contract.reset = [](void* instance, std::int64_t episode, ocp_bitgen* bitgen, void* state) {
+        auto& own = *static_cast<Guarded*>(instance);
+        return own.checked(own.system->reset(own.instance, episode, bitgen, state));
+    };
+    contract.step = [](void* instance, std::int64_t period, void* state, const void* action, ocp_bitgen* bitgen,
+                       double* reward, int* ending) {
+        auto& own = *static_cast<Guarded*>(instance);
+        return own.checked(own.system->step(own.instance, period, state, action, bitgen, reward, ending));
+    };
+    contract.step_many = nullptr;
+    if (contract.optimal_value != nullptr) {
+        contract.optimal_value = [](void* instance, const void* state, double* value) {
+            auto& own = *static_cast<Guarded*>(instance);
+            return own.checked(own.system->optimal_value(own.instance, state, value));
+        };
+    }
+    if (contract.clone != nullptr) {
+        contract.clone = [](const void* parameters) -> void* {
+            const ocp_system& system = *static_cast<const Guarded*>(parameters)->system;
+            Guarded clone{&system, system.clone(system.parameters)};
+            clone.checked(OCP_OK);
+            return clone.instance == nullptr ? nullptr : new Guarded(clone);
+        };
+        contract.destroy = [](void* instance) {
+            auto* own = static_cast<Guarded*>(instance);
+            own->system->destroy(own->instance);
+            delete own;
+        };
+    }
 }
 
 // What the codes of ocp_error say; nothing of a system's own.

@@ -1,6 +1,7 @@
-// Whole simulations with the GIL released, for any agent.
+// Whole simulations without Python, for any agent.
 #pragma once
 
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -9,8 +10,34 @@
 #include "ocpfast/run.hpp"
 #include "ocpfast/run_lanes.hpp"
 
-// The system in a capsule; ValueError where the caller, whom the error names, cannot call it.
-const ocp_system& system_of(const py::capsule& capsule, const char* caller = "run()");
+// The system in a capsule; ValueError where it was compiled for another contract.
+const ocp_system& system_of(const py::capsule& capsule);
+
+// A system while C++ calls it. The GIL is released as long as this lives. With OCP_NEEDS_GIL it is kept: to take it for
+// every step would be a change of threads for every step, where several want it. Other threads get their turn by the
+// Python that is called, and now and then; what the functions raise is thrown as it is.
+class Calls {
+public:
+    explicit Calls(const ocp_system& system);
+    Calls(const Calls&) = delete;
+    Calls& operator=(const Calls&) = delete;
+
+    const ocp_system& system() const { return system_; }
+
+private:
+    // What the functions of a system that needs the GIL get as their instance.
+    struct Guarded {
+        const ocp_system* system;
+        void* instance;
+        std::int64_t calls = 0;
+        int checked(int error);
+    };
+    static void guard(ocp_system& contract);
+
+    Guarded shared_;
+    ocp_system system_;
+    std::optional<py::gil_scoped_release> release_;
+};
 
 std::string describe(const ocp::Outcome& outcome, std::int64_t simulation);
 
@@ -31,8 +58,8 @@ std::vector<bool> simulate(const std::vector<Agent*>& agents, const py::capsule&
                                  optimal.mutable_data(row, 0));
     }
     {
-        py::gil_scoped_release release;
-        ocp::simulate(simulations, system, control);
+        const Calls calls(system);
+        ocp::simulate(simulations, calls.system(), control);
     }
     std::vector<bool> complete;
     for (const ocp::Simulation<Agent>& simulation : simulations) {

@@ -1,4 +1,4 @@
-// Dynamic programming over a system's own steps, with the GIL released.
+// Dynamic programming over a system's own steps.
 #include <sstream>
 #include <stdexcept>
 
@@ -32,7 +32,7 @@ std::string describe(const ocp::Solved& solved) {
 }
 
 void solve(const py::capsule& capsule, py::array_t<double>& q, py::array_t<double>& v) {
-    const ocp_system& system = system_of(capsule, "solve()");
+    const ocp_system& system = system_of(capsule);
     if ((system.flags & OCP_ADAPTIVE) != 0) {
         throw py::value_error("system: expected one with fixed rewards, got one that adapts them to the agent");
     }
@@ -40,8 +40,8 @@ void solve(const py::capsule& capsule, py::array_t<double>& q, py::array_t<doubl
     double* const v_of = v.mutable_data();
     ocp::Solved solved;
     {
-        py::gil_scoped_release release;
-        solved = ocp::solve(system, q_of, v_of, [] {
+        const Calls calls(system);
+        solved = ocp::solve(calls.system(), q_of, v_of, [] {
             const py::gil_scoped_acquire gil;
             return PyErr_CheckSignals() == 0;  // Ctrl-C
         });

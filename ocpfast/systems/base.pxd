@@ -65,6 +65,14 @@ cdef extern from "ocpfast/system.h":
         int (*load)(void *instance, const void *bytes, int64_t size) noexcept nogil
 
 
+# The functions of the struct, for casts: of addresses, or of Cython functions that need the GIL and may raise.
+ctypedef int (*ResetFunction)(void *, int64_t, ocp_bitgen *, void *) noexcept nogil
+ctypedef int (*StepFunction)(void *, int64_t, void *, const void *, ocp_bitgen *, double *, int *) noexcept nogil
+ctypedef int (*StepManyFunction)(void *const *, int64_t, const int64_t *, void *, const void *, ocp_bitgen *const *,
+                                 double *, int *) noexcept nogil
+ctypedef int (*OptimalValueFunction)(void *, const void *, double *) noexcept nogil
+
+
 cdef class System:
     cdef ocp_system contract        # filled in by the subclass's __init__, then constant
     cdef bint owns_parameters       # contract.destroy(contract.parameters) when the object goes

@@ -7,7 +7,7 @@ Python. `System` offers the same functions to Python, one checked step at a time
 
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint32_t
 
 import contextlib
 import math
@@ -88,10 +88,16 @@ cdef ocp_bitgen *bitgen_of(bit_generator) except? NULL:
     return <ocp_bitgen *>PyCapsule_GetPointer(bit_generator.capsule, "BitGenerator")
 
 
+cdef int raised(int code) except *:
+    """Return what a function returned; where it left a Python exception behind, that is raised here."""
+    return code
+
+
 cdef class System:
     """What all systems share; the base of the built-in systems and of those written by users.
 
-    A subclass is a Cython ``cdef class`` whose ``__init__`` fills in ``self.contract``, a C struct described
+    In Python one derives from `ocpfast.PythonSystem`, or makes an `ocpfast.CompiledSystem` of compiled functions. A
+    direct subclass is a Cython ``cdef class`` whose ``__init__`` fills in ``self.contract``, a C struct described
     in the header ``ocpfast/system.h``; version, size and infinite reward bounds already stand there. It then
     has the methods below, and compiled agents call its functions directly. It may also set
     ``self.arguments``, its constructor's arguments by name, to be copied, pickled, compared and printed, and
@@ -124,6 +130,59 @@ cdef class System:
         self.contract = contract
         self.owns_parameters = True
         return 0
+
+    def _describe(
+        self, *, horizon, n_states, state_size, n_actions, action_size, reward_range, stochastic, random_start, adaptive,
+        homogeneous,
+    ):
+        """Write what a system says of itself into its contract; return it by name, checked."""
+        if self.contract.step != NULL:
+            raise RuntimeError(f"{type(self).__name__}.__init__ was called a second time")
+        for one, other, got in (
+            ("n_states", "state_size", (n_states, state_size)), ("n_actions", "action_size", (n_actions, action_size)),
+        ):
+            if (got[0] is None) == (got[1] is None):
+                raise ValueError(f"{one}, {other}: expected one of them, got {one}={got[0]!r}, {other}={got[1]!r}")
+        given = {"horizon": _count(horizon, "horizon", 1)}
+        self.contract.horizon = given["horizon"]
+        if n_states is not None:
+            self.contract.state_kind = OCP_STATE_INDEX
+            given["n_states"] = self.contract.state_size = _count(n_states, "n_states", 1)
+        else:
+            self.contract.state_kind = OCP_STATE_VECTOR
+            given["state_size"] = self.contract.state_size = _check.integer(state_size, "state_size", 1, 2**20)
+        if n_actions is not None:
+            given["n_actions"] = self.contract.n_actions = _count(n_actions, "n_actions", 1)
+        else:
+            given["action_size"] = self.contract.action_size = _check.integer(action_size, "action_size", 1, 2**20)
+        if not isinstance(reward_range, (tuple, list)) or len(reward_range) != 2:
+            raise TypeError(f"reward_range: expected two numbers, got {reward_range!r}")
+        least, most = (_check.number(reward, "reward_range") for reward in reward_range)
+        if least > most:
+            raise ValueError(f"reward_range: expected the smallest reward and the largest, got {reward_range!r}")
+        self.contract.reward_min, self.contract.reward_max = least, most
+        given["reward_range"] = (least, most)
+        flags = {
+            "stochastic": (stochastic, OCP_STOCHASTIC),
+            "random_start": (random_start, OCP_STOCHASTIC if stochastic else OCP_STOCHASTIC | OCP_RANDOM_START),
+            "adaptive": (adaptive, OCP_ADAPTIVE),
+            "homogeneous": (homogeneous, OCP_HOMOGENEOUS),
+        }
+        for name, (wanted, flag) in flags.items():
+            given[name] = _check.flag(wanted, name)
+            if given[name]:
+                self.contract.flags |= <uint32_t>flag
+        return given
+
+    def _summary(self):
+        """Return sizes in words, for __repr__."""
+        states = f"{self.n_states} states" if self.state_size is None else f"states of {self.state_size} numbers"
+        actions = f"{self.n_actions} actions" if self.action_size is None else f"actions of {self.action_size} numbers"
+        return f"{states}, {actions}, H={self.horizon}"
+
+    def _for_simulation(self, rng):
+        """Return the system that one simulation runs on: itself, if its functions are compiled."""
+        return self
 
     cdef void *instance(self) except? NULL:
         """What the contract's functions act on here; never shared with a compiled run if it has memory."""
@@ -287,7 +346,11 @@ cdef class System:
         >>> Chain(5).steps_many, InvertedPendulum().steps_many
         (False, True)
         """
-        return self.contract.step_many != NULL and self.contract.action_size == 0
+        return (
+            self.contract.step_many != NULL
+            and self.contract.action_size == 0
+            and not self.contract.flags & OCP_NEEDS_GIL
+        )
 
     @property
     def adaptive(self):
@@ -360,7 +423,7 @@ cdef class System:
         cdef bint is_vector = self.contract.state_kind == OCP_STATE_VECTOR
         cdef _Value state = value_of("state", np.zeros(size) if is_vector else 0, is_vector, size)
         with _NO_LOCK if bit_generator is None else bit_generator.lock:
-            code = self.contract.reset(instance, number, bitgen_of(bit_generator), state.memory)
+            code = raised(self.contract.reset(instance, number, bitgen_of(bit_generator), state.memory))
         if code != OCP_OK:
             self._fail(code, None, None, 0)
         return state.public_form()
@@ -411,9 +474,9 @@ cdef class System:
         cdef _Value chosen = value_of("action", action, self.contract.action_size > 0, choices)
         bit_generator = self._bit_generator(rng)
         with _NO_LOCK if bit_generator is None else bit_generator.lock:
-            code = self.contract.step(
+            code = raised(self.contract.step(
                 instance, number, following.memory, chosen.memory, bitgen_of(bit_generator), &reward, &ending
-            )
+            ))
         if code != OCP_OK:
             self._fail(code, state, action, period)
         return following.public_form(), reward, ending == OCP_TERMINATED
@@ -449,7 +512,7 @@ cdef class System:
         if self.contract.optimal_value == NULL:
             return None
         if self.contract.flags & OCP_NEEDS_GIL:
-            code = self.contract.optimal_value(instance, memory, &value)
+            code = raised(self.contract.optimal_value(instance, memory, &value))
         else:
             with nogil:  # it may have to solve the whole system first
                 code = self.contract.optimal_value(instance, memory, &value)

@@ -31,7 +31,7 @@ enum ocp_system_flags {
     OCP_STOCHASTIC = 1,   /* reset or step draws from the bit generator */
     OCP_ADAPTIVE = 2,     /* rewards depend on what the agent did in earlier episodes */
     OCP_HOMOGENEOUS = 4,  /* transitions and rewards do not depend on the period */
-    OCP_NEEDS_GIL = 8,    /* the functions below call into Python */
+    OCP_NEEDS_GIL = 8,    /* the functions below call into Python: with the GIL held; what they raise is raised */
     OCP_RANDOM_START = 16 /* with OCP_STOCHASTIC: only reset draws, steps are deterministic */
 };
 
