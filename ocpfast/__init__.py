@@ -12,6 +12,7 @@ from ocpfast.exploration import Boltzmann, EpsilonGreedy
 from ocpfast.features import FeatureFunction
 from ocpfast.finite import FiniteClass
 from ocpfast.hypothesis import Grid, StateAggregation, TabulaRasa
+from ocpfast.learning import learn
 from ocpfast.linear import LinearFeatures, Polytope
 from ocpfast.quadratic import Quadratic
 from ocpfast.randomness import simulation_streams
@@ -66,6 +67,7 @@ __all__ = [
     "TableSystem",
     "TabulaRasa",
     "get_include",
+    "learn",
     "load_agent",
     "load_result",
     "run",

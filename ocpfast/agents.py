@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import warnings
 from typing import Any
 
@@ -321,6 +322,40 @@ class OCP(Agent):
             return Certificate(valid=False, remaining=None, last_episode_optimal=False, reason=reason)
         remaining = self._hypothesis._remaining(self._core.statistics())
         return Certificate(True, max(0, remaining), bool(self._core.last_episode_determined))
+
+    def plot_values(self, path: str | os.PathLike[str] | None = None, period: int = 0) -> Any:
+        """Draw maps of the values: the largest upper value of an action, lower ones if tracked, the action itself.
+
+        Over a `Grid` of two dimensions the axes are the state's; over one of one dimension there are curves; over
+        finitely many states the axes are period and state. Where the action taken is not yet determined, the map is
+        hatched.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to save the figure.
+        period : int, default 0
+            Which period, where a grid has periods.
+
+        Returns
+        -------
+        matplotlib Figure
+            The figure; it needs ``pip install 'ocpfast[plot]'``.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import ocpfast as ocp
+        >>> pendulum = ocp.InvertedPendulum()
+        >>> agent = ocp.OCP(ocp.StateAggregation(pendulum.partition(), n_actions=3))
+        >>> [agent] = ocp.run(agent, pendulum, episodes=50, progress=False, keep_agents=True).agents
+        >>> figure = agent.plot_values(os.path.join(tempfile.mkdtemp(), "values.png"))
+        >>> figure.axes[0].get_title()
+        'upper value'
+        """
+        from ocpfast.plotting import plot_values
+
+        return plot_values(self, path, period)
 
     def _why_no_certificate(self) -> str:
         if self._hypothesis.homogeneous:

@@ -46,6 +46,21 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], 
         raise
 
 
+def new_figure(width: float, height: float, caller: str) -> Any:
+    """An empty figure, or an error that says what `caller` needs."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError(f"{caller}: needs matplotlib; pip install 'ocpfast[plot]'") from None
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def save_figure(figure: Any, path: str | os.PathLike[str]) -> None:
+    """Write a figure in the format of the file's suffix; PNG without one."""
+    kind = Path(path).suffix.lstrip(".") or "png"
+    write_atomically(path, lambda file: figure.savefig(file, format=kind, dpi=150))
+
+
 def _finite(value: ArrayLike, name: str) -> NDArray[np.float64]:
     if isinstance(value, np.ndarray) and value.dtype == np.float64:
         array = value  # a run's own arrays may be large: no copy
@@ -259,11 +274,7 @@ class Result:
         'episode'
         """
         if axes is None:
-            try:
-                from matplotlib.figure import Figure
-            except ImportError:
-                raise ImportError("plot: needs matplotlib; pip install 'ocpfast[plot]'") from None
-            axes = Figure(figsize=(6.4, 4.0), layout="constrained").add_subplot()
+            axes = new_figure(6.4, 4.0, "plot").add_subplot()
         total = np.cumsum(self._rewards, axis=1)
         n, episodes = total.shape
         mean = total.mean(axis=0)
@@ -276,8 +287,7 @@ class Result:
         if label is not None:
             axes.legend()
         if path is not None:
-            kind = Path(path).suffix.lstrip(".") or "png"
-            write_atomically(path, lambda file: axes.figure.savefig(file, format=kind, dpi=150))
+            save_figure(axes.figure, path)
         return axes
 
     def __reduce__(self) -> tuple[Any, ...]:

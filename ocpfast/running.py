@@ -47,23 +47,23 @@ _LANES = 24
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during `run`; `result` holds the simulations that were complete.
+    """Ctrl-C during `run` or `learn`; `result` holds what was complete.
 
     Attributes
     ----------
     result : Result
-        Rewards of the complete simulations.
+        Rewards of the complete simulations; of `learn`, of the complete episodes.
     simulations : list of int
-        Which simulations they are.
+        Which simulations they are; of `learn`, none.
     """
 
-    def __init__(self, result: Result, simulations: list[int]) -> None:
-        super().__init__(f"interrupted after {len(simulations)} complete simulations")
+    def __init__(self, result: Result, simulations: list[int], message: str | None = None) -> None:
+        super().__init__(message or f"interrupted after {len(simulations)} complete simulations")
         self.result = result
         self.simulations = simulations
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Interrupted, (self.result, self.simulations)
+        return Interrupted, (self.result, self.simulations, *self.args)
 
 
 class ExecutorError(BrokenExecutor):

@@ -5,7 +5,7 @@ Each is a Cython class around one C struct, `ocp_system` of ``ocpfast/system.h``
 functions from elsewhere, `PythonSystem` with methods in Python.
 """
 
-from ocpfast.systems import adversary, base, compiled, linear_quadratic, pendulum, python, tables
+from ocpfast.systems import adversary, base, compiled, lanes, linear_quadratic, pendulum, python, tables
 from ocpfast.systems.adversary import Adversary
 from ocpfast.systems.base import System
 from ocpfast.systems.compiled import CompiledSystem
@@ -29,6 +29,6 @@ __all__ = [
 # Doctest looks here for the examples of compiled classes and of their methods; by itself it finds none of them.
 __test__ = {name: globals()[name].__doc__ for name in __all__} | {
     f"{module.__name__}.{place}": text
-    for module in (adversary, base, compiled, linear_quadratic, pendulum, python, tables)
+    for module in (adversary, base, compiled, lanes, linear_quadratic, pendulum, python, tables)
     for place, text in module.__test__.items()
 }
