@@ -39,6 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     guarantees.add_argument("--seed", type=int, default=0)
     guarantees.set_defaults(run=_guarantees)
+    gym = commands.add_parser("gym", help="count episodes until optimal in Gymnasium's toy texts and bsuite's Deep Sea")
+    gym.add_argument("--seeds", type=int, default=5, help="how many times each (default: 5)")
+    gym.set_defaults(run=_gym)
     reproduce = commands.add_parser(
         "reproduce", help="run the paper's experiments and leave figures, tables, raw data and a report"
     )
@@ -113,4 +116,12 @@ def _guarantees(options: argparse.Namespace) -> None:
     from ocpfast.guarantees import lines
 
     for line in lines(options.seed):
+        print(line, flush=True)
+
+
+def _gym(options: argparse.Namespace) -> None:
+    from ocpfast._check import integer
+    from ocpfast.environments import lines
+
+    for line in lines(integer(options.seeds, "--seeds", 1)):
         print(line, flush=True)

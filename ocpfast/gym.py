@@ -296,6 +296,8 @@ class SystemVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _begin(self, mask: NDArray[np.bool_], infos: dict[str, Any], start: Any = None) -> dict[str, Any]:
         self._lanes.reset(mask, start)
+        if not self._lanes.knows_optimum:
+            return infos
         states = self._lanes.states
         for i in np.flatnonzero(mask).tolist():
             infos = self._add_info(infos, _about_start(self.system, states[i]), i)

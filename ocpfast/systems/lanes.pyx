@@ -96,6 +96,11 @@ cdef class Lanes:
         """The states: a new array of shape (n,), or (n, state_size)."""
         return self.array.copy()
 
+    @property
+    def knows_optimum(self):
+        """Whether the system can tell optimal values."""
+        return self.system.contract.optimal_value != NULL
+
     def seed(self, int64_t lane, bit_generator):
         """Let a lane draw from a NumPy bit generator."""
         self.generators[lane] = bit_generator
