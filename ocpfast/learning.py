@@ -63,9 +63,9 @@ def learn(
     Notes
     -----
     A class with a horizon ends its episodes there, and the environment is reset: what is learned is to do best within
-    so many steps. The horizon may not be longer than the environment's time limit, because what is behind the limit
-    would never be seen and keep its optimistic values for ever; only ``replay="stationary"`` learns that from what it
-    sees before. A class without a horizon takes the end of the clock as a truncation.
+    so many steps. The horizon may not be longer than the environment's time limit: what is behind the limit would never
+    be seen and keep its optimistic values for ever. A class without a horizon takes the end of the clock as a
+    truncation.
 
     OCP is for deterministic environments. Gymnasium's do not say whether they are; where a table of transitions or a
     `System` shows that steps are random, the agent's certificate will say so.
@@ -175,13 +175,12 @@ def _check_fit(agent: Agent, world: _World, max_steps: int | None) -> None:
     limits = [limit for limit in (world.limit, max_steps) if limit is not None]
     if domain.horizon is None or not limits or domain.horizon <= min(limits):
         return
-    if getattr(agent, "_options", {}).get("replay") != "stationary":
-        raise ValueError(
-            f"agent: its class has horizon {domain.horizon}, but episodes of the environment are cut after "
-            f"{min(limits)} steps, so what comes later would stay unknown for ever; give the class horizon="
-            f"{min(limits)} (or a shorter one), the environment a longer time limit (gymnasium.make(..., "
-            f"max_episode_steps={domain.horizon})), or OCP replay='stationary'"
-        )
+    raise ValueError(
+        f"agent: its class has horizon {domain.horizon}, but episodes of the environment are cut after {min(limits)} "
+        "steps: what comes later would never be seen, and plans for it would be cut; give the class horizon="
+        f"{min(limits)} or a shorter one, or the environment a longer time limit (gymnasium.make(..., "
+        f"max_episode_steps={domain.horizon}))"
+    )
 
 
 def _world_of(env: Any, state_of: Callable[[Any], Any] | None) -> _World:
