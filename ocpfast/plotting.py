@@ -148,10 +148,17 @@ def _curves_figure(maps: _Maps, edges: NDArray[np.float64]) -> Any:
 
 def _hatch(axes: Any, edges: tuple[Any, Any], undetermined: NDArray[np.bool_]) -> None:
     """Mark the cells whose value is not determined."""
-    if undetermined.any():
-        marked = axes.pcolor(*edges, np.ma.masked_where(~undetermined, undetermined), hatch="////", lw=0)
-        marked.set_array(None)
-        marked.set(facecolor="none", edgecolor="0.65")
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    cells = [
+        Path([(x[0], y[0]), (x[1], y[0]), (x[1], y[1]), (x[0], y[1]), (x[0], y[0])], closed=True)
+        for row, column in np.argwhere(undetermined)
+        for x, y in [(edges[0][column : column + 2], edges[1][row : row + 2])]
+    ]
+    if cells:  # one patch: hatching them one by one takes seconds
+        path = Path.make_compound_path(*cells)
+        axes.add_patch(PathPatch(path, facecolor="none", edgecolor="0.65", hatch="////", lw=0))
 
 
 def _legend(maps: _Maps) -> str:

@@ -13,14 +13,16 @@ from ocpfast.environments import AGENTS, TASKS, Measured, deep_sea, measure, toy
 
 README = Path(__file__).parents[1] / "README.md"
 COLUMNS = [*AGENTS, "Q-learning"]
-# processor time: 12 s for each of the first two, 2 to 9 s for each of the others
+LAKES = "FrozenLake-v1 4x4", "FrozenLake-v1 8x8"
+# processor time: 12 s for each of the first two, 1 to 9 s for each of the others
 SLOW = {
     ("Taxi-v4", "random", "OCP"),
     ("Taxi-v4", "random", "replay, directed"),
     ("Taxi-v4", "random", "Q-learning"),
-    ("FrozenLake-v1 8x8", "random", "replay, directed"),
-    *((f"bsuite Deep Sea, size {size}", "fixed", "Q-learning") for size in (20, 30, 50)),
-    ("bsuite Deep Sea, size 50", "fixed", "OCP"),
+    *((lake, "random", agent) for lake in LAKES for agent in ("OCP", "replay, directed", "Q-learning")),
+    ("FrozenLake-v1 8x8", "fixed", "Q-learning"),
+    *((f"bsuite Deep Sea, size {size}", "fixed", "Q-learning") for size in (10, 20, 30, 50)),
+    *((f"bsuite Deep Sea, size {size}", "fixed", "OCP") for size in (20, 30, 50)),
 }
 
 

@@ -8,6 +8,7 @@ from collections import deque
 
 import numpy as np
 import pytest
+from commands import ROOT
 
 import ocpfast as ocp
 
@@ -86,6 +87,15 @@ def test_taxi_takes_tens_of_episodes():
     assert len(suboptimal) < 30
     assert suboptimal[-1] < 60
     assert result.suboptimal(optimal_value=v[starts]) == len(suboptimal)
+
+
+def test_the_readme_example_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    _, example = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    names = {}
+    exec(example, names)  # the README's own text
+    assert "[" in capsys.readouterr().out
+    assert ocp.load_agent("taxi.ocp").statistics()["episodes"] == names["result"].rewards.size == 100
 
 
 def test_a_box_through_a_grid():

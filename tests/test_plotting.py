@@ -70,8 +70,12 @@ def test_undetermined_cells_with_bounds_are_hatched():
     agent.act(0)
     agent.observe(1, 0.0, terminated=True)
     figure = plot_values(agent)
-    [hatched] = [one for one in figure.axes[0].collections if one.get_hatch()]
-    assert len(hatched.get_paths()) == 6  # the other action of state 0 is still better
+    [hatched] = figure.axes[0].patches
+    corners = hatched.get_path().to_polygons(closed_only=True)
+    assert len(corners) == 6  # all of them: the other action of state 0 is still better
+    assert sorted(tuple(cell.mean(axis=0, where=[[True]] * 4 + [[False]])) for cell in corners) == [
+        (period, state) for period in range(2) for state in range(3)
+    ]
     assert (panels(figure)["upper value"] == 5.0).all()
     assert (panels(figure)["lower value"] == 0.0).all()
 
