@@ -352,6 +352,8 @@ def lines(seeds: int = 5) -> Iterator[str]:
     >>> next(lines()).split(" | ")[:2]
     ['| environment', 'starts']
     """
+    if "Taxi-v4" not in gymnasium.registry:
+        raise ImportError(f"ocpfast gym: needs gymnasium >= 1.3, for Taxi-v4, got {gymnasium.__version__}")
     columns = [*AGENTS, "Q-learning"]
     yield f"| environment | starts | class | bounds, discount | {' | '.join(columns)} |"
     yield f"|---|---|---|---|{'--:|' * len(columns)}"

@@ -311,7 +311,7 @@ class SystemVectorEnv(VectorEnv[Any, Any, Any]):
         Parameters
         ----------
         actions : array_like of shape (num_envs, ...)
-            The actions; one in an environment that is to be reset is not looked at.
+            The actions; one in an environment that is to be reset has no effect.
 
         Returns
         -------

@@ -253,7 +253,6 @@ def _gymnasium_world(env: Any, state_of: Callable[[Any], Any] | None) -> _World:
     system = getattr(env.unwrapped, "system", None)
     if not isinstance(system, System):
         system = None
-    limits = [None if env.spec is None else env.spec.max_episode_steps, None if system is None else system.horizon]
     return _World(
         n_actions=int(actions.n),
         first_action=int(actions.start),
@@ -262,10 +261,24 @@ def _gymnasium_world(env: Any, state_of: Callable[[Any], Any] | None) -> _World:
         state_of=state_of,
         reset=lambda seed: env.reset(seed=seed),
         step=step,
-        limit=min((limit for limit in limits if limit is not None), default=None),
+        limit=_time_limit(env, system),
         stochastic=_known_stochastic(env, system),
         is_dm_env=False,
     )
+
+
+def _time_limit(env: Any, system: System | None) -> int | None:
+    """After how many steps episodes are truncated, as far as can be known."""
+    from gymnasium.wrappers import TimeLimit
+
+    limits = [] if system is None else [system.horizon]
+    if env.spec is not None and env.spec.max_episode_steps is not None:
+        limits.append(env.spec.max_episode_steps)
+    while env is not env.unwrapped:  # one that was never registered may have been given a limit all the same
+        if isinstance(env, TimeLimit):
+            limits.append(env._max_episode_steps)
+        env = env.env
+    return min(limits, default=None)
 
 
 def _known_stochastic(env: Any, system: System | None) -> bool:

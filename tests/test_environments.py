@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-gymnasium = pytest.importorskip("gymnasium", minversion="1.1", reason="no Gymnasium 1.1: pip install '.[gym]'")
+gymnasium = pytest.importorskip("gymnasium", minversion="1.3", reason="no Gymnasium 1.3: pip install '.[gym]'")
 import ocpfast as ocp  # noqa: E402
 from ocpfast.cli import main  # noqa: E402
 from ocpfast.environments import AGENTS, TASKS, Measured, deep_sea, measure, toy_text  # noqa: E402

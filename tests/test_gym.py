@@ -4,6 +4,7 @@ import importlib
 import pickle
 import re
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from commands import call
 
 import ocpfast as ocp
 
-gymnasium = pytest.importorskip("gymnasium", minversion="1.1", reason="no Gymnasium 1.1: pip install '.[gym]'")
+gymnasium = pytest.importorskip("gymnasium", minversion="1.3", reason="no Gymnasium 1.3: pip install '.[gym]'")
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 from gymnasium.vector import AutoresetMode, SyncVectorEnv  # noqa: E402
 
@@ -239,6 +240,49 @@ def test_a_lane_that_fails_moves_none():
     with pytest.raises(ValueError, match=re.escape("state: expected |angle| < pi/2") + r".*got \[2\.\s+0\.5\]"):
         lanes.step(np.zeros(3, dtype=int), every)
     assert np.array_equal(lanes.states, [[0.0, 0.0], [2.0, 0.5], [0.0, 0.0]])
+
+
+def test_lanes_check_what_they_get():
+    lanes = Lanes(ocp.InvertedPendulum(disturbance=2.5, horizon=2), 3)
+    every, none = np.ones(3, dtype=bool), np.zeros(3, dtype=int)
+    with pytest.raises(RuntimeError, match="no episode is under way in lane 0; reset it first"):
+        lanes.step(none, every)
+    for mask in (np.ones(2, dtype=bool), np.ones(3, dtype=int), True):
+        with pytest.raises(ValueError, match="mask: expected 3 bools"):
+            lanes.reset(mask)
+    with pytest.raises(ValueError, match=r"lane: expected an integer in 0\.\.2, got -1"):
+        lanes.seed(-1, np.random.PCG64(0))
+    with pytest.raises(ValueError, match="n: expected an integer"):
+        Lanes(ocp.Chain(3), 0)
+    lanes.reset(every)  # each draws from a generator of its own, if it was given none
+    assert len(set(lanes.states[:, 1])) == 3
+    for _ in range(2):
+        _, _, truncated = lanes.step(none + 1, every)
+    assert truncated.all()
+    with pytest.raises(RuntimeError, match="no episode is under way"):
+        lanes.step(none, every)
+
+
+def test_lanes_step_in_many_threads():
+    """Each thread its own; and one vector in two threads either works or says that it is busy."""
+    shared = SystemVectorEnv(ocp.InvertedPendulum(2.5), 5_000)
+    shared.reset(seed=0)
+    said = []
+
+    def work():
+        for _ in range(20):
+            try:
+                shared.step(np.ones(5_000, dtype=int))
+            except RuntimeError as error:
+                said.append(str(error))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all("another thread is stepping them" in one or "no episode is under way" in one for one in said)
+    assert np.isfinite(shared._lanes.states).all()
 
 
 def test_systems_in_python_are_refused_where_steps_are_compiled():

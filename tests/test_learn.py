@@ -12,7 +12,7 @@ from commands import ROOT
 
 import ocpfast as ocp
 
-gymnasium = pytest.importorskip("gymnasium", minversion="1.1", reason="no Gymnasium 1.1: pip install '.[gym]'")
+gymnasium = pytest.importorskip("gymnasium", minversion="1.3", reason="no Gymnasium 1.3: pip install '.[gym]'")
 from gymnasium import spaces  # noqa: E402
 
 from ocpfast.gym import SystemEnv, table_system  # noqa: E402
@@ -166,6 +166,9 @@ def test_a_horizon_behind_the_time_limit():
         ocp.learn(ocp.OCP(ocp.TabulaRasa(16, 4, horizon=100)), lake, 1, max_steps=20, progress=False)
     with pytest.raises(ValueError, match=r"horizon 6, but .* cut after 5 steps"):
         ocp.learn(ocp.QLearning(5, 2, horizon=6), SystemEnv(ocp.Chain(5)), 1, progress=False)
+    unregistered = gymnasium.wrappers.TimeLimit(Script([]), 2)
+    with pytest.raises(ValueError, match=r"horizon 3, but .* cut after 2 steps"):
+        ocp.learn(ocp.OCP(ocp.TabulaRasa(5, 2, horizon=3)), unregistered, 1, progress=False)
     longer = gymnasium.make("FrozenLake-v1", is_slippery=False, max_episode_steps=150)
     agent = ocp.OCP(ocp.TabulaRasa(16, 4, horizon=150), **STATIONARY)
     assert ocp.learn(agent, longer, 60, progress=False).rewards[0, -20:].min() == 1.0
@@ -368,7 +371,7 @@ class Walk:
 
 
 def walk(**options):
-    module = pytest.importorskip("dm_env", reason="no dm_env: pip install '.[bsuite]'")
+    module = pytest.importorskip("dm_env", reason="no dm_env: pip install dm-env")
     return Walk(module.specs, module.restart, module.transition, module.termination, module.truncation, **options)
 
 

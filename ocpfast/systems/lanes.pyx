@@ -51,8 +51,9 @@ cdef class Lanes:
     cdef vector[ocp_bitgen *] bitgens
     cdef vector[void *] instances
     cdef void (*destroy)(void *instance) noexcept nogil  # of the lanes' own instances; NULL where they share one
-    cdef vector[int64_t] periods
+    cdef vector[int64_t] periods    # the horizon where no episode is under way
     cdef vector[int64_t] episodes
+    cdef bint busy                  # a step is under way, perhaps in another thread
     # of the lanes that take part in a step, one after the other
     cdef vector[int64_t] chosen
     cdef vector[int64_t] moved
@@ -74,7 +75,7 @@ cdef class Lanes:
         self.memory = self.array.reshape(-1).view(np.int64)
         self.generators = [None] * self.n
         self.bitgens.resize(self.n)
-        self.periods.resize(self.n)
+        self.periods.resize(self.n, system.contract.horizon)
         self.episodes.resize(self.n)
         if system.contract.clone != NULL:
             self.destroy = system.contract.destroy
@@ -103,15 +104,18 @@ cdef class Lanes:
 
     def seed(self, int64_t lane, bit_generator):
         """Let a lane draw from a NumPy bit generator."""
+        _check.integer(lane, "lane", 0, self.n - 1)
         self.generators[lane] = bit_generator
         if self.system.contract.flags & OCP_STOCHASTIC:
             self.bitgens[lane] = <ocp_bitgen *>PyCapsule_GetPointer(bit_generator.capsule, "BitGenerator")
 
     def reset(self, mask, state=None):
         """Begin the next episode in some lanes: where the system starts it, or in `state`."""
-        cdef const uint8_t[::1] wanted = np.ascontiguousarray(mask).view(np.uint8)
+        cdef const uint8_t[::1] wanted = self._checked(mask)
         cdef int64_t lane
         cdef int code
+        if self.busy:
+            raise RuntimeError("lanes: another thread is stepping them")
         if state is not None:
             state = (
                 _check.integer(state, "state", 0, self.system.contract.state_size - 1)
@@ -134,15 +138,21 @@ cdef class Lanes:
             self.periods[lane] = 0
             self.episodes[lane] += 1
 
+    def _checked(self, mask):
+        array = np.asarray(mask)
+        if array.dtype != bool or array.shape != (self.n,):
+            raise ValueError(f"mask: expected {self.n} bools, got {mask!r}")
+        return np.ascontiguousarray(array).view(np.uint8)
+
     def step(self, actions, mask):
-        """Take an action in each of some lanes, which have been reset; those of the others are not looked at.
+        """Take an action in each of some lanes, which have been reset; those of the others have no effect.
 
         Returns
         -------
         rewards, terminated, truncated : ndarrays of shape (n,)
             What came of it, and whether it was the horizon's last period; 0 and False in the other lanes.
         """
-        cdef const uint8_t[::1] wanted = np.ascontiguousarray(mask).view(np.uint8)
+        cdef const uint8_t[::1] wanted = self._checked(mask)
         cdef const ocp_system *contract = &self.system.contract
         cdef int64_t action_words = contract.action_size or 1
         given = np.asarray(actions)
@@ -165,20 +175,31 @@ cdef class Lanes:
         cdef uint8_t[::1] over = terminated.view(np.uint8), cut = truncated.view(np.uint8)
         cdef int64_t k, lane
         cdef int code
-        if contract.flags & OCP_NEEDS_GIL:
-            code = self._step(wanted, action, action_words)
-        else:
-            with nogil:
+        for lane in range(self.n):
+            if wanted[lane] and self.periods[lane] >= contract.horizon:
+                raise RuntimeError(f"step: no episode is under way in lane {lane}; reset it first")
+        if self.busy:
+            raise RuntimeError("lanes: another thread is stepping them")
+        self.busy = True
+        try:
+            if contract.flags & OCP_NEEDS_GIL:
                 code = self._step(wanted, action, action_words)
-        if code != OCP_OK:
-            self._fail(given)
-        for k in range(<int64_t>self.chosen.size()):
-            lane = self.chosen[k]
-            self._put(lane, k)
-            self.periods[lane] += 1
-            reward[lane] = self.moved_rewards[k]
-            over[lane] = self.moved_endings[k] == OCP_TERMINATED
-            cut[lane] = not over[lane] and self.periods[lane] >= contract.horizon
+            else:
+                with nogil:
+                    code = self._step(wanted, action, action_words)
+            if code != OCP_OK:
+                self._fail(given)
+            for k in range(<int64_t>self.chosen.size()):
+                lane = self.chosen[k]
+                self._put(lane, k)
+                self.periods[lane] += 1
+                reward[lane] = self.moved_rewards[k]
+                over[lane] = self.moved_endings[k] == OCP_TERMINATED
+                cut[lane] = not over[lane] and self.periods[lane] >= contract.horizon
+                if over[lane]:
+                    self.periods[lane] = contract.horizon
+        finally:
+            self.busy = False
         return rewards, terminated, truncated
 
     cdef bint _in_columns(self) noexcept nogil:
