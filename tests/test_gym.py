@@ -254,8 +254,10 @@ def test_lanes_check_what_they_get():
         lanes.seed(-1, np.random.PCG64(0))
     with pytest.raises(ValueError, match="n: expected an integer"):
         Lanes(ocp.Chain(3), 0)
-    lanes.reset(every)  # each draws from a generator of its own, if it was given none
+    lanes.reset(every, [0.1, 0.0])  # each draws from a generator of its own, if it was given none
+    lanes.step(none + 1, every)
     assert len(set(lanes.states[:, 1])) == 3
+    lanes.reset(every)
     for _ in range(2):
         _, _, truncated = lanes.step(none + 1, every)
     assert truncated.all()

@@ -125,11 +125,11 @@ cdef class Lanes:
         for lane in range(self.n):
             if not wanted[lane]:
                 continue
+            if self.system.contract.flags & OCP_STOCHASTIC and self.bitgens[lane] == NULL:
+                self.seed(lane, np.random.PCG64())
             if state is not None:
                 self.array[lane] = state
             else:
-                if self.system.contract.flags & OCP_STOCHASTIC and self.bitgens[lane] == NULL:
-                    self.seed(lane, np.random.PCG64())
                 code = self.system.contract.reset(
                     self.instances[lane], self.episodes[lane], self.bitgens[lane], &self.memory[lane * self.words]
                 )
