@@ -144,6 +144,26 @@ def test_many_steps(benchmark):
     assert np.array_equal(benchmark(steps), [pendulum.step(state, 1)[0] for state in start])
 
 
+@pytest.mark.benchmark(group=MANY)
+def test_many_steps_vector_environment(benchmark):
+    """The same pendulums as a Gymnasium vector, which begins again where one falls."""
+    vectors = pytest.importorskip("ocpfast.gym", reason="no Gymnasium 1.1: pip install '.[gym]'", exc_type=ImportError)
+    env = vectors.InvertedPendulumVectorEnv(num_envs=LANES)
+    single = vectors.gymnasium.make_vec("ocpfast/InvertedPendulum-v0", num_envs=LANES, vectorization_mode="sync")
+    actions = np.random.default_rng(0).integers(3, size=(STEPS, LANES))
+
+    def steps(envs):
+        for action in actions:
+            states = envs.step(action)[0]
+        return states
+
+    env.reset()
+    benchmark(steps, env)
+    for envs in (env, single):
+        envs.reset()
+    assert np.array_equal(steps(env), steps(single))
+
+
 def step_many(benchmark, env):
     """STEPS of LANES peers at once."""
     actions = np.full((LANES, 1), TORQUE, dtype=np.float32)

@@ -164,9 +164,6 @@ cdef class Lanes:
         if contract.action_size:
             given = _floats("actions", given)
         else:
-            outside = (given < 0) | (given >= contract.n_actions)
-            if outside.any():
-                raise ValueError(f"actions: expected integers in 0..{contract.n_actions - 1}, got {given[outside][0]}")
             given = np.ascontiguousarray(given, dtype=np.int64)
         cdef const int64_t[::1] action = given.reshape(-1).view(np.int64)
         rewards = np.zeros(self.n)
@@ -178,6 +175,8 @@ cdef class Lanes:
         for lane in range(self.n):
             if wanted[lane] and self.periods[lane] >= contract.horizon:
                 raise RuntimeError(f"step: no episode is under way in lane {lane}; reset it first")
+            if contract.action_size == 0 and not 0 <= action[lane] < contract.n_actions:
+                raise ValueError(f"actions: expected integers in 0..{contract.n_actions - 1}, got {action[lane]}")
         if self.busy:
             raise RuntimeError("lanes: another thread is stepping them")
         self.busy = True
