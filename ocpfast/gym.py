@@ -197,7 +197,7 @@ class SystemVectorEnv(VectorEnv[Any, Any, Any]):
     Parameters
     ----------
     system : System
-        The system; compiled.
+        The system; compiled. (Gymnasium's SyncVectorEnv takes any number of `SystemEnv` of one in Python.)
     num_envs : int, default 1
         How many.
     autoreset_mode : AutoresetMode or str

@@ -296,6 +296,23 @@ def test_systems_in_python_are_refused_where_steps_are_compiled():
         SystemVectorEnv(Slow(4), 2)
     check_env(SystemEnv(Slow(4)), skip_render_check=True)
 
+    class Walk(ocp.PythonSystem):
+        def __init__(self):
+            super().__init__(n_states=4, n_actions=2, horizon=3)
+
+        def reset(self):
+            return 0
+
+        def step(self, state, action):
+            return min(state + action, 3), float(action), False
+
+    with pytest.raises(TypeError, match=r"system: expected compiled functions, got Walk.*SyncVectorEnv takes many"):
+        SystemVectorEnv(Walk(), 2)
+    check_env(SystemEnv(Walk()), skip_render_check=True)
+    envs = SyncVectorEnv([lambda: SystemEnv(Walk())] * 2)
+    envs.reset()
+    assert np.array_equal(envs.step(np.array([0, 1]))[0], [0, 1])
+
 
 def test_pictures():
     pytest.importorskip("matplotlib")

@@ -251,9 +251,8 @@ for fault in range(1, 14):
 
 def test_the_readme_example_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    example, _ = re.findall(
-        r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL
-    )  # test_learn has the other
+    # the first of two: the one with Gymnasium is in test_learn
+    example, _ = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert len(example.splitlines()) <= 18
     names = {}
     exec(example, names)  # the README's own text

@@ -25,7 +25,7 @@ cdef class Lanes:
     Parameters
     ----------
     system : System
-        What is simulated, with functions that are compiled.
+        What is simulated, with functions that are compiled and do not call Python.
     n : int
         How many simulations.
 
@@ -68,6 +68,11 @@ cdef class Lanes:
         self.system = system
         self.n = _check.integer(n, "n", 1, 2**31 - 1)
         cdef void *shared = system.instance()
+        if system.contract.flags & OCP_NEEDS_GIL:
+            raise TypeError(
+                f"system: expected compiled functions, got {type(system).__name__}, whose functions call Python; "
+                "gymnasium.vector.SyncVectorEnv takes many ocpfast.gym.SystemEnv of it"
+            )
         cdef void *instance
         is_vector = system.contract.state_kind == OCP_STATE_VECTOR
         self.words = system.contract.state_size if is_vector else 1
@@ -181,11 +186,8 @@ cdef class Lanes:
             raise RuntimeError("lanes: another thread is stepping them")
         self.busy = True
         try:
-            if contract.flags & OCP_NEEDS_GIL:
+            with nogil:
                 code = self._step(wanted, action, action_words)
-            else:
-                with nogil:
-                    code = self._step(wanted, action, action_words)
             if code != OCP_OK:
                 self._fail(given)
             for k in range(<int64_t>self.chosen.size()):
