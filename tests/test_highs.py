@@ -186,7 +186,7 @@ def test_files_that_are_no_library_are_refused(tmp_path):
 def test_integers_of_another_size_are_refused(tmp_path):
     """A library with all functions, of a build with 64-bit integers."""
     header = (ROOT / "csrc/include/ocpfast/lp/highs_api.hpp").read_text()
-    functions = set(re.findall(r'"(Highs_\w+)"', header)) - {"Highs_getSizeofHighsInt"}
+    functions = set(re.findall(r"(Highs_\w+)\)", header)) - {"Highs_getSizeofHighsInt"}
     assert len(functions) > 15
     lines = [f"void* {name}(void) {{ return 0; }}" for name in sorted(functions)]
     (tmp_path / "wide.c").write_text("\n".join([*lines, "int Highs_getSizeofHighsInt(const void* h) { return 8; }\n"]))

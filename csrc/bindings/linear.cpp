@@ -13,6 +13,7 @@
 #include "bindings.hpp"
 #include "ocpfast/hypothesis/features.hpp"
 #include "ocpfast/hypothesis/linear_block.hpp"
+#include "ocpfast/lp/highs_library.hpp"
 #include "ocpfast/store.hpp"
 #include "stores.hpp"
 
@@ -25,7 +26,7 @@ std::optional<std::string> highs_source;         // its path, or "highspy"
 
 void load_highs(const std::string& path) {
     auto found = libraries.find(path);
-    if (found == libraries.end()) found = libraries.emplace(path, ocp::HighsApi::load(path.c_str())).first;
+    if (found == libraries.end()) found = libraries.emplace(path, ocp::load_highs(path)).first;
     highs = &found->second;
     highs_source = path;
 }

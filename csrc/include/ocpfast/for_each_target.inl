@@ -13,7 +13,11 @@
 #undef OCP_TARGET
 
 #define OCP_INSTRUCTIONS avx512
+#if defined(__clang__)  // takes vectors as wide as they are written
+#define OCP_TARGET __attribute__((target("avx512f,avx512dq")))
+#else
 #define OCP_TARGET __attribute__((target("avx512f,avx512dq,prefer-vector-width=512")))
+#endif
 #include OCP_KERNEL
 #undef OCP_INSTRUCTIONS
 #undef OCP_TARGET

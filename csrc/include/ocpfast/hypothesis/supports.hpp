@@ -100,7 +100,7 @@ struct Equality {
 //
 // What rounding can do is followed from equality to equality, so that it never kills the support of Q*: directions and
 // values get as uncertain as features that are nearly dependent make them.
-template <int N>
+template <std::size_t N>
 class RestrictedParameters {
 public:
     enum class Change { none, smaller, empty };

@@ -1,17 +1,13 @@
-// The functions of HiGHS's C API that ocpfast calls, found at run time: neither its headers nor its library are needed
-// to compile. Their names and types are the stable part of HiGHS; tested with 1.9 to 1.15. Whoever fills in the table
-// by other means keeps to their conventions: a negative status is a failure, nothing throws, create may return NULL.
+// The functions of HiGHS's C API that ocpfast calls, as a table: neither its headers nor its library are needed to
+// compile. `highs_library.hpp` fills it in from a library found at run time, `highs_linked.hpp` from one that the
+// program is linked with. Their names and types are the stable part of HiGHS; tested with 1.9 to 1.15. Whoever fills in
+// the table by other means keeps to their conventions: a negative status is a failure, nothing throws, create may
+// return NULL.
 #pragma once
 
 #include <cstdint>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
-
-#if defined(_WIN32)
-#error "HiGHS is loaded with dlopen, which this platform does not have"
-#endif
-#include <dlfcn.h>
 
 namespace ocp {
 
@@ -48,50 +44,46 @@ struct HighsApi {
     HighsInt (*int_info)(const void* highs, const char* name, HighsInt* value);
     HighsInt (*double_info)(const void* highs, const char* name, double* value);
     void (*reset_scheduler)(HighsInt blocking);  // of the calling thread
-
-    // The library must stay the one that Python imported, so that its threads' schedulers are shared.
-    static HighsApi load(const char* path) {
-        void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        if (library == nullptr) throw std::runtime_error(std::string("HiGHS: ") + dlerror());
-        const auto find = [&](auto& function, const char* name) {
-            void* symbol = dlsym(library, name);
-            if (symbol == nullptr) throw std::runtime_error(std::string("HiGHS: no ") + name + " in " + path);
-            function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(symbol);
-        };
-        HighsApi api;
-        find(api.create, "Highs_create");
-        find(api.destroy, "Highs_destroy");
-        find(api.size_of_int, "Highs_getSizeofHighsInt");
-        find(api.set_bool, "Highs_setBoolOptionValue");
-        find(api.set_int, "Highs_setIntOptionValue");
-        find(api.set_double, "Highs_setDoubleOptionValue");
-        find(api.set_string, "Highs_setStringOptionValue");
-        find(api.pass_lp, "Highs_passLp");
-        find(api.add_column, "Highs_addCol");
-        find(api.add_row, "Highs_addRow");
-        find(api.change_costs, "Highs_changeColsCostByRange");
-        find(api.change_column_bounds, "Highs_changeColBounds");
-        find(api.change_row_bounds, "Highs_changeRowBounds");
-        find(api.change_coefficient, "Highs_changeCoeff");
-        find(api.change_integrality, "Highs_changeColsIntegralityByRange");
-        find(api.run, "Highs_run");
-        find(api.clear_solver, "Highs_clearSolver");
-        find(api.model_status, "Highs_getModelStatus");
-        find(api.solution, "Highs_getSolution");
-        find(api.get_basis, "Highs_getBasis");
-        find(api.set_basis, "Highs_setBasis");
-        find(api.int_info, "Highs_getIntInfoValue");
-        find(api.double_info, "Highs_getDoubleInfoValue");
-        find(api.reset_scheduler, "Highs_resetGlobalScheduler");
-        void* highs = api.create();
-        const HighsInt size = api.size_of_int(highs);
-        api.destroy(highs);
-        if (size != sizeof(HighsInt)) {
-            throw std::runtime_error("HiGHS: its integers have " + std::to_string(size) + " bytes, expected " +
-                                     std::to_string(sizeof(HighsInt)));
-        }
-        return api;
-    }
 };
+
+// visit(field, name) for each of them: the field of the table, the name in the library.
+// clang-format off
+#define OCP_FOR_EACH_HIGHS_FUNCTION(visit) \
+    visit(create, Highs_create) \
+    visit(destroy, Highs_destroy) \
+    visit(size_of_int, Highs_getSizeofHighsInt) \
+    visit(set_bool, Highs_setBoolOptionValue) \
+    visit(set_int, Highs_setIntOptionValue) \
+    visit(set_double, Highs_setDoubleOptionValue) \
+    visit(set_string, Highs_setStringOptionValue) \
+    visit(pass_lp, Highs_passLp) \
+    visit(add_column, Highs_addCol) \
+    visit(add_row, Highs_addRow) \
+    visit(change_costs, Highs_changeColsCostByRange) \
+    visit(change_column_bounds, Highs_changeColBounds) \
+    visit(change_row_bounds, Highs_changeRowBounds) \
+    visit(change_coefficient, Highs_changeCoeff) \
+    visit(change_integrality, Highs_changeColsIntegralityByRange) \
+    visit(run, Highs_run) \
+    visit(clear_solver, Highs_clearSolver) \
+    visit(model_status, Highs_getModelStatus) \
+    visit(solution, Highs_getSolution) \
+    visit(get_basis, Highs_getBasis) \
+    visit(set_basis, Highs_setBasis) \
+    visit(int_info, Highs_getIntInfoValue) \
+    visit(double_info, Highs_getDoubleInfoValue) \
+    visit(reset_scheduler, Highs_resetGlobalScheduler)
+// clang-format on
+
+// Throws where the library's integers have another size than the table's.
+inline void check_integers(const HighsApi& api) {
+    void* highs = api.create();
+    const HighsInt size = api.size_of_int(highs);
+    api.destroy(highs);
+    if (size != sizeof(HighsInt)) {
+        throw std::runtime_error("HiGHS: its integers have " + std::to_string(size) + " bytes, expected " +
+                                 std::to_string(sizeof(HighsInt)));
+    }
+}
 
 }  // namespace ocp

@@ -247,7 +247,7 @@ private:
     };
     // The model as it was passed, and what happened since.
     struct Record {
-        enum Kind { row, bounds_of_row, maximum, minimum_of_maximum };
+        static constexpr double row = 0, bounds_of_row = 1, maximum = 2, minimum_of_maximum = 3;  // kinds of events
         std::size_t n_columns = 0;
         double unit = 1;
         std::vector<double> bounds;    // L and U of each row that there was

@@ -109,7 +109,7 @@ private:
 
     // NaN fails the comparisons too.
     static bool is_allowed(double angle, double velocity) noexcept {
-        return (std::abs(angle) < fallen_angle) & (std::abs(velocity) < PendulumMotion::too_fast);
+        return (int{std::abs(angle) < fallen_angle} & int{std::abs(velocity) < PendulumMotion::too_fast}) != 0;
     }
     static bool is_finite(double angle, double velocity) noexcept {
         return std::abs(angle) + std::abs(velocity) < std::numeric_limits<double>::infinity();
