@@ -5,6 +5,10 @@
 #include <limits>
 #include <vector>
 
+#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
+#error "ocpfast: infinities are values here; compile without -ffast-math (-ffinite-math-only)"
+#endif
+
 namespace ocp {
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -29,11 +33,11 @@ struct PriorBounds {
 };
 
 struct Constraint {
-    std::int64_t index;  // what is constrained: a cell, a feature row; the hypothesis class knows
-    double lower;        // L
-    double upper;        // U
-    std::int64_t sequence;
-    std::int64_t episode;
+    std::int64_t index = 0;    // what is constrained: a cell, a feature row; the hypothesis class knows
+    double lower = -infinity;  // L
+    double upper = infinity;   // U
+    std::int64_t sequence = 0;
+    std::int64_t episode = 0;
     std::int64_t identity = sequence;  // stays when the constraint is seen again and becomes more recent
 
     template <class Archive>

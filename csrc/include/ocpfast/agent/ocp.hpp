@@ -177,7 +177,7 @@ public:
         a.same(options_.discount, "discount");
         a(known_);
         const std::int64_t n_points = n_points_now();
-        const auto is_point = [this, n_points](std::int64_t point) {
+        const auto is_point = [&](std::int64_t point) {
             if constexpr (Class::may_be_open) {
                 if (known_.partition().open()) return known_.is_point(point);
             }
