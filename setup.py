@@ -1,11 +1,13 @@
-"""The compiled modules; everything else about the package stands in pyproject.toml."""
+"""The compiled modules, and what CMake needs to know of a wheel; everything else stands in pyproject.toml."""
 
 import sys
 from glob import glob
+from pathlib import Path
 
 from Cython.Build import cythonize
 from pybind11.setup_helpers import ParallelCompile, Pybind11Extension
 from setuptools import Extension, setup
+from setuptools.command.build_py import build_py
 
 # No -march=native, no -ffast-math and no fused multiply-add: the same bits on every x86-64 machine.
 if sys.platform == "win32":
@@ -30,10 +32,26 @@ systems = Extension(
     extra_compile_args=compile_args,
 )
 
+
+class BuildPy(build_py):
+    """Writes into the wheel what csrc/cmake/ocpfastPlace.cmake finds out in the source tree."""
+
+    def run(self) -> None:
+        """Copy all files, then replace one."""
+        super().run()
+        if self.editable_mode:
+            return
+        lines = [f'set(ocpfast_VERSION "{self.distribution.get_version()}")']
+        for name, place in (("INCLUDE_DIR", "include"), ("C_SOURCE", "c_api/c_api.cpp")):
+            lines.append(f'get_filename_component(ocpfast_{name} "${{CMAKE_CURRENT_LIST_DIR}}/../{place}" ABSOLUTE)')
+        Path(self.build_lib, "ocpfast", "cmake", "ocpfastPlace.cmake").write_text("\n".join(lines) + "\n")
+
+
 with ParallelCompile(default=2):
     setup(
+        cmdclass={"build_py": BuildPy},
         ext_modules=[
             core,
             *cythonize([systems], compiler_directives={"language_level": 3, "embedsignature": True}),
-        ]
+        ],
     )

@@ -66,6 +66,7 @@ __all__ = [
     "StateAggregation",
     "TableSystem",
     "TabulaRasa",
+    "get_cmake_dir",
     "get_include",
     "learn",
     "load_agent",
@@ -92,7 +93,29 @@ def get_include() -> str:
     >>> os.path.exists(os.path.join(ocpfast.get_include(), "ocpfast", "system.h"))
     True
     """
+    return _installed("include")
+
+
+def get_cmake_dir() -> str:
+    """Directory of the CMake package, for C++ and C programs that use the headers without Python.
+
+    Returns
+    -------
+    str
+        The path that ``find_package(ocpfast)`` takes as ``ocpfast_DIR``, as in
+        ``cmake -Docpfast_DIR=$(python -c "import ocpfast; print(ocpfast.get_cmake_dir())")``.
+
+    Examples
+    --------
+    >>> import os, ocpfast
+    >>> os.path.exists(os.path.join(ocpfast.get_cmake_dir(), "ocpfastConfig.cmake"))
+    True
+    """
+    return _installed("cmake")
+
+
+def _installed(name: str) -> str:
     here = _Path(__file__).parent
-    installed = here / "include"
-    # an editable install leaves the headers where they are in the repository
-    return str(installed if installed.is_dir() else here.parent / "csrc" / "include")
+    installed = here / name
+    # an editable install leaves the files where they are in the repository
+    return str(installed if installed.is_dir() else here.parent / "csrc" / name)

@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sweep.add_argument("--quiet", action="store_true", help="print nothing")
     sweep.set_defaults(run=_run)
     info = commands.add_parser(
-        "info", help="versions, cores and where HiGHS comes from: what a report of a fault needs"
+        "info", help="versions, cores, where HiGHS comes from and where headers are: what a report of a fault needs"
     )
     info.set_defaults(run=_info)
     options = parser.parse_args(arguments)
@@ -108,7 +108,8 @@ def _info(options: argparse.Namespace) -> None:
     from ocpfast.experiments.jobs import versions
 
     _highs.load()
-    for name, value in {**versions(), "cores": available_cores(), "HiGHS": _core.highs_in_use()}.items():
+    places = {"headers": ocp.get_include(), "CMake": ocp.get_cmake_dir()}
+    for name, value in {**versions(), "cores": available_cores(), "HiGHS": _core.highs_in_use(), **places}.items():
         print(f"{name:8} {value}")
 
 

@@ -31,7 +31,8 @@ def test_the_source_distribution_has_all_it_needs(built):
     assert {
         "LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "pyproject.toml", "setup.py",
         "ocpfast/systems/base.pyx", "ocpfast/systems/__init__.pxd", "csrc/bindings/bindings.hpp",
-        "csrc/include/ocpfast/system.h", "tests/reference.py", "benchmarks/conftest.py",
+        "csrc/include/ocpfast/system.h", "csrc/CMakeLists.txt", "csrc/c_api/c_api.cpp",
+        "tests/reference.py", "benchmarks/conftest.py",
     } <= names  # fmt: skip
     assert not [name for name in names if re.search(r"\.(so|pyc)$|^ocpfast/.*\.cpp$", name)]
 
@@ -45,7 +46,9 @@ def test_the_wheel_carries_headers_and_types_and_works(built, tmp_path):
     stubs = {path.relative_to(ROOT).as_posix() for kind in ("pxd", "pyi") for path in ROOT.glob(f"ocpfast/**/*.{kind}")}
     assert {"ocpfast/_core.pyi", "ocpfast/systems/__init__.pxd", "ocpfast/systems/base.pyi"} <= stubs
     assert stubs | {"ocpfast/py.typed"} <= names
-    assert not [name for name in names if name.endswith((".pyx", ".cpp")) or name.startswith(("tests", "benchmarks"))]
+    assert not [name for name in names if name.endswith(".pyx") or name.startswith(("tests", "benchmarks"))]
+    assert [name for name in names if name.endswith(".cpp")] == ["ocpfast/c_api/c_api.cpp"]
+    assert {f"ocpfast/cmake/ocpfast{part}.cmake" for part in ("Config", "ConfigVersion", "Place", "Targets")} <= names
     call(sys.executable, "-m", "pip", "install", "--no-deps", "--target", "installed", str(path), cwd=tmp_path)
     where = call(sys.executable, "-c", SMOKE, cwd=tmp_path, PYTHONPATH=str(tmp_path / "installed"))
     assert Path(where.strip()) == tmp_path / "installed" / "ocpfast"

@@ -1,0 +1,64 @@
+"""Programs that use the headers without Python, built with CMake as users build them."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from commands import ROOT, call
+
+import ocpfast as ocp
+
+EXAMPLES = ROOT / "csrc" / "examples"
+STRICT = "-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror"
+COMPILERS = {"gcc": "g++", "clang": "clang++"}  # C and C++
+# as a user has it who knows only the wheel
+INSTALLED = f"-Docpfast_DIR={ocp.get_cmake_dir()}"
+
+
+def compiler(name):
+    """The name of a C compiler, where it and its C++ twin are here."""
+    for needed in (name, COMPILERS[name]):
+        if shutil.which(needed) is None:
+            pytest.skip(f"no {needed} here (apt-get install {name})")
+    return name
+
+
+def default_compiler():
+    """GCC if it is here, else Clang."""
+    return compiler("gcc" if shutil.which("g++") else "clang")
+
+
+def cmake(*arguments, cwd):
+    """CMake, from the PATH or from the wheel that the test extra brings."""
+    beside_python = shutil.which("cmake", path=str(Path(sys.executable).parent))
+    command = beside_python or shutil.which("cmake")
+    if command is None:
+        pytest.skip("no cmake here (pip install cmake)")
+    # nothing that this environment knows of ocpfast may help
+    environment = {name: "" for name in ("CMAKE_PREFIX_PATH", "CPATH", "CPLUS_INCLUDE_PATH", "ocpfast_DIR")}
+    return call(command, *map(str, arguments), cwd=cwd, timeout=600, **environment)
+
+
+def build(source, folder, *options, name=None, languages=("C", "CXX"), optimised=False):
+    """Builds a project with warnings as errors; -O0 is enough where its speed does not matter."""
+    name = name or default_compiler()
+    compilers = {"C": name, "CXX": COMPILERS[name]}
+    level = "-O1" if optimised else "-O0"
+    flags = [f"-DCMAKE_{language}_COMPILER={compilers[language]}" for language in languages]
+    flags += [f"-DCMAKE_{language}_FLAGS={level} {STRICT}" for language in languages]
+    cmake("-S", source, "-B", folder, "-DCMAKE_BUILD_TYPE=None", *flags, *options, cwd=ROOT)
+    cmake("--build", folder, "--parallel", os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", "2"), cwd=ROOT)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def prefix(tmp_path_factory):
+    """`cmake --install`, then moved elsewhere: everything in it must be found from there."""
+    folder = tmp_path_factory.mktemp("prefix")
+    built = build(ROOT / "csrc", folder / "build", languages=("CXX",), optimised=True)
+    cmake("--install", built, "--prefix", folder / "first", cwd=ROOT)
+    shutil.rmtree(built)
+    (folder / "first").rename(folder / "moved")
+    return folder / "moved"
