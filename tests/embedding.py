@@ -41,23 +41,20 @@ def cmake(*arguments, cwd):
     return call(command, *map(str, arguments), cwd=cwd, timeout=600, **environment)
 
 
-def build(source, folder, *options, name=None, languages=("C", "CXX"), optimised=False):
-    """Builds a project with warnings as errors; -O0 is enough where its speed does not matter."""
+def build(source, folder, *options, name=None, languages=("C", "CXX")):
+    """Builds a project with warnings as errors, and without optimisation, which would take twice as long."""
     name = name or default_compiler()
     compilers = {"C": name, "CXX": COMPILERS[name]}
-    level = "-O1" if optimised else "-O0"
     flags = [f"-DCMAKE_{language}_COMPILER={compilers[language]}" for language in languages]
-    flags += [f"-DCMAKE_{language}_FLAGS={level} {STRICT}" for language in languages]
+    flags += [f"-DCMAKE_{language}_FLAGS=-O0 {STRICT}" for language in languages]
     cmake("-S", source, "-B", folder, "-DCMAKE_BUILD_TYPE=None", *flags, *options, cwd=ROOT)
     cmake("--build", folder, "--parallel", os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", "2"), cwd=ROOT)
     return folder
 
 
-@pytest.fixture(scope="session")
-def prefix(tmp_path_factory):
+def install(folder, *options):
     """`cmake --install`, then moved elsewhere: everything in it must be found from there."""
-    folder = tmp_path_factory.mktemp("prefix")
-    built = build(ROOT / "csrc", folder / "build", languages=("CXX",), optimised=True)
+    built = build(ROOT / "csrc", folder / "build", *options, languages=("CXX",))
     cmake("--install", built, "--prefix", folder / "first", cwd=ROOT)
     shutil.rmtree(built)
     (folder / "first").rename(folder / "moved")

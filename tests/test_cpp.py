@@ -3,6 +3,7 @@
 import math
 import os
 import re
+import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,8 +12,7 @@ import highspy
 import numpy as np
 import pytest
 from commands import ROOT, call
-from embedding import COMPILERS, EXAMPLES, INSTALLED, STRICT, build, cmake, compiler, default_compiler
-from embedding import prefix as prefix  # a fixture
+from embedding import COMPILERS, EXAMPLES, INSTALLED, STRICT, build, cmake, compiler, default_compiler, install
 
 import ocpfast as ocp
 
@@ -158,21 +158,47 @@ def run_tanks(program, folder, in_python):
 
 @pytest.mark.parametrize("name", COMPILERS)
 def test_the_example_against_the_installed_wheel(name, tmp_path, in_python):
-    folder = build(EXAMPLES / "tanks", tmp_path, INSTALLED, name=compiler(name), languages=("CXX",), optimised=True)
+    folder = build(EXAMPLES / "tanks", tmp_path, INSTALLED, name=compiler(name), languages=("CXX",))
     run_tanks(folder / "tanks", tmp_path, in_python)
 
 
-def test_the_example_against_a_prefix_that_was_moved(prefix, tmp_path, in_python):
-    where = f"-DCMAKE_PREFIX_PATH={prefix}"
-    folder = build(EXAMPLES / "tanks", tmp_path, where, languages=("CXX",), optimised=True)
-    run_tanks(folder / "tanks", tmp_path, in_python)
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    """The headers alone: nothing is compiled."""
+    return install(tmp_path_factory.mktemp("prefix"), "-DOCPFAST_C=OFF")
+
+
+SMALL = """
+#include <cstdio>
+#include <memory>
+#include <ocpfast/agent/ocp.hpp>
+#include <ocpfast/hypothesis/cells.hpp>
+
+// a bandit of two arms; finite, with no linear programs about
+int main() {
+    auto partition = std::make_shared<ocp::Partition>(1, 2, 1);
+    ocp::Ocp<ocp::Cells> agent(ocp::Cells(partition, ocp::Selection::all, 0, {}, false), {});
+    for (int i = 0; i < 5; ++i) {
+        const std::int64_t action = agent.act(0, nullptr);
+        std::printf("%d", static_cast<int>(action));
+        agent.observe(0, action == 0 ? 0.5 : 1.0, OCP_CONTINUES);
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("where", ["a prefix that was moved", "one build with the source"])
+def test_a_small_program(where, prefix, tmp_path):
+    """Through the CMakeLists.txt of the example, with another main.cpp."""
+    source = shutil.copytree(EXAMPLES / "tanks", tmp_path / "source")
+    (source / "main.cpp").write_text(SMALL)
+    moved = "prefix" in where
+    option = f"-DCMAKE_PREFIX_PATH={prefix}" if moved else f"-DOCPFAST_SOURCE={ROOT / 'csrc'}"
+    folder = build(source, tmp_path / "build", option, languages=("CXX",))
+    assert call(folder / "tanks", cwd=tmp_path) == "01111"
+    cache = (folder / "CMakeCache.txt").read_text()
+    assert (f"ocpfast_DIR:PATH={prefix}/share/ocpfast/cmake" in cache) == moved
     assert str(ROOT) not in "".join(path.read_text() for path in prefix.glob("share/ocpfast/cmake/*"))
-
-
-def test_the_example_in_one_build_with_the_source(tmp_path, in_python):
-    where = f"-DOCPFAST_SOURCE={ROOT / 'csrc'}"
-    folder = build(EXAMPLES / "tanks", tmp_path, where, languages=("CXX",), optimised=True)
-    run_tanks(folder / "tanks", tmp_path, in_python)
 
 
 def find(tmp_path, request, *options, languages="CXX"):
