@@ -183,8 +183,8 @@ public:
             throw ArchiveError("damaged: the generator has no " + std::string(key));
         };
         const Json& all = header_.at("rng");
-        if (const std::string& name = entry(all, "bit_generator").str(); name != "PCG64") {
-            throw ArchiveError("expected the generator PCG64, got " + name);
+        if (const Json& name = entry(all, "bit_generator"); name.str() != "PCG64") {
+            throw ArchiveError("expected the generator PCG64, got " + name.shown());
         }
         const Json& words = entry(all, "state");
         Pcg64::State state;

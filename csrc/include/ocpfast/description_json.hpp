@@ -22,8 +22,8 @@ public:
     // Where the file has no hypothesis class, because there is a function in it, the caller's is taken.
     static Description read(const Checkpoint& checkpoint, const Description* hypothesis = nullptr) {
         const Json& header = checkpoint.header();
-        if (const std::string& agent = header.at("agent").str(); agent != "OCP") {
-            throw ArchiveError("expected an OCP agent, got " + agent);
+        if (const Json& agent = header.at("agent"); agent.str() != "OCP") {
+            throw ArchiveError("expected an OCP agent, got " + agent.shown());
         }
         const Json& arguments = header.at("arguments");
         Description result;
@@ -31,7 +31,7 @@ public:
             read_class(checkpoint, *in_file, result);
         } else if (hypothesis == nullptr) {
             throw ArchiveError("expected to be given the hypothesis class, which is not in the file: " +
-                               header.at("given").str());
+                               header.at("given").shown());
         } else if (arguments.find("selection") == nullptr) {
             return *hypothesis;  // nothing is described: the state must fit
         } else {
@@ -134,7 +134,8 @@ private:
             result.hypothesis = Description::Hypothesis::linear_features;
             read_features(checkpoint, arguments, result);
         } else {
-            throw ArchiveError("expected TabulaRasa, StateAggregation or LinearFeatures, got " + name +
+            throw ArchiveError("expected TabulaRasa, StateAggregation or LinearFeatures, got " +
+                               made.at(std::size_t{0}).shown() +
                                ": make it in C++, and let Checkpoint::restore read what was learned");
         }
     }

@@ -83,6 +83,12 @@ public:
     bool is_null() const { return kind_ == Kind::null; }
     bool truth() const { return expect(Kind::boolean).text_ == "true"; }
     const std::string& str() const { return expect(Kind::string).text_; }
+    // For messages: a file can have any bytes in it.
+    std::string shown() const {
+        std::string result = str().substr(0, 200);
+        for (char& letter : result) letter = letter >= ' ' && letter <= '~' ? letter : '?';
+        return result;
+    }
 
     std::int64_t integer() const {
         const std::string& digits = expect(Kind::number).text_;
