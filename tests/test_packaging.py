@@ -18,6 +18,7 @@ import ocpfast as ocp, os
 result = ocp.run(ocp.OCP(ocp.TabulaRasa(5, 2, horizon=5)), ocp.Chain(5), episodes=60, progress=False)
 assert result.rewards[0, -1] == 1.0
 assert os.path.exists(os.path.join(ocp.get_include(), "ocpfast", "agent", "ocp.hpp"))
+assert os.path.exists(os.path.join(ocp.get_cmake_dir(), "ocpfastConfig.cmake"))
 print(os.path.dirname(ocp.__file__))
 """
 
