@@ -1,5 +1,6 @@
 // JSON, as much as the header of a checkpoint needs: read strictly, kept as a tree, written back. Numbers are kept as
-// they are written, because the state of a generator is an integer of 128 bits.
+// they are written, because the state of a generator is an integer of 128 bits. Our own, so that who embeds the headers
+// needs nothing else.
 #pragma once
 
 #include <cmath>
