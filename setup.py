@@ -52,6 +52,6 @@ with ParallelCompile(default=2):
         cmdclass={"build_py": BuildPy},
         ext_modules=[
             core,
-            *cythonize([systems], compiler_directives={"language_level": 3, "embedsignature": True}),
+            *cythonize([systems], compiler_directives={"language_level": 3}),
         ],
     )

@@ -1,4 +1,23 @@
-"""ocpfast: reinforcement learning in deterministic systems by optimistic constraint propagation."""
+"""Reinforcement learning in deterministic systems by optimistic constraint propagation (OCP).
+
+The agent keeps a class of candidates for the optimal value function Q*, cut down by what it saw, and acts on the most
+optimistic one left. If Q* is in the class, the number of suboptimal episodes is bounded, whatever the system.
+
+>>> import ocpfast as ocp
+>>> system = ocp.Chain(20)                                 # what to act on
+>>> hypothesis = ocp.TabulaRasa(20, 2, horizon=20)         # what Q* may be
+>>> agent = ocp.OCP(hypothesis, replay=True, ties="directed")
+>>> result = ocp.run(agent, system, episodes=200, simulations=3, rng=0, progress=False)
+>>> result.regret()[:, -1]
+array([19., 19., 19.])
+
+Where to look: `OCP` for what an agent can do, one step at a time or in `run`; `LSVI`, `QLearning` and `RandomPolicy` to
+compare it with. Hypothesis classes: `TabulaRasa`, `StateAggregation` (of labels or a `Grid`), `LinearFeatures`,
+`Polytope`, `SparseLinear`, `Sigmoid`, `FiniteClass`, `Quadratic`. Systems: `Chain`, `DeepSea`, `TableSystem`,
+`InvertedPendulum`, `LinearQuadratic`, `Adversary`; your own in Python (`PythonSystem`) or compiled (`CompiledSystem`,
+`signatures`). `solve` finds Q* of small systems, `theory` computes the paper's bounds. ``help(ocpfast.OCP)`` and the
+other docstrings are the reference.
+"""
 
 from importlib.metadata import version as _version
 from pathlib import Path as _Path
@@ -11,7 +30,7 @@ from ocpfast.certificates import Certificate
 from ocpfast.exploration import Boltzmann, EpsilonGreedy
 from ocpfast.features import FeatureFunction
 from ocpfast.finite import FiniteClass
-from ocpfast.hypothesis import Grid, StateAggregation, TabulaRasa
+from ocpfast.hypothesis import Grid, Hypothesis, StateAggregation, TabulaRasa
 from ocpfast.learning import learn
 from ocpfast.linear import LinearFeatures, Polytope
 from ocpfast.quadratic import Quadratic
@@ -30,6 +49,7 @@ from ocpfast.systems import (
     InvertedPendulum,
     LinearQuadratic,
     PythonSystem,
+    System,
     TableSystem,
 )
 
@@ -50,6 +70,7 @@ __all__ = [
     "FeatureFunction",
     "FiniteClass",
     "Grid",
+    "Hypothesis",
     "Interrupted",
     "InvertedPendulum",
     "LinearFeatures",
@@ -64,6 +85,7 @@ __all__ = [
     "Solution",
     "SparseLinear",
     "StateAggregation",
+    "System",
     "TableSystem",
     "TabulaRasa",
     "get_cmake_dir",
@@ -77,6 +99,11 @@ __all__ = [
     "solve",
     "theory",
 ]
+
+
+def __dir__() -> list[str]:
+    """What there is for users: modules of this package are for it alone, but for those in __all__."""
+    return sorted([*__all__, *(name for name in globals() if name.startswith("__"))])
 
 
 def get_include() -> str:

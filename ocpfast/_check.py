@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import numbers
 import operator
+import os
 from collections.abc import Sequence
 from typing import Any, SupportsIndex
 
@@ -14,17 +16,48 @@ from numpy.typing import ArrayLike, NDArray
 MAX_CELLS = 2**30
 
 
+def hint(value: object, wanted: str) -> str:
+    """What to do about a value that is no "int" or "float", or nothing of some other kind, as the end of an error."""
+    if isinstance(value, type):
+        return f"; that is the class itself, make one: {value.__name__}(...)"
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], dict):
+        return "; Gymnasium's reset() returns (state, info): pass the first of them"
+    if wanted not in ("int", "float"):
+        return ""
+    if (isinstance(value, (list, tuple)) and len(value) == 1) or (getattr(value, "shape", ()) == (1,)):
+        return "; pass its one element"
+    if getattr(value, "ndim", 0) > 0:
+        return ""
+    try:
+        converts = float(value) == int(value) or wanted == "float"  # type: ignore[call-overload,arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return ""
+    return f"; {wanted}() makes it one" if converts else ""
+
+
+def path(value: object) -> str:
+    """The name of a file. An integer would be taken for a file that is open already, with that number."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"path: expected a str or a path such as pathlib.Path, got {value!r}")
+    name = os.fspath(value)
+    if not isinstance(name, str):
+        raise TypeError(f"path: expected a str or a path such as pathlib.Path, got {value!r}")
+    if os.path.isdir(name):
+        raise IsADirectoryError(f"path: {name!r} is a directory; give the name of a file in it")
+    return name
+
+
 def integer(value: SupportsIndex, name: str, least: int, most: int | None = None) -> int:
     """An integer (not a bool or a float) of at least `least` and at most `most`."""
     if type(value) is int and value >= least and (most is None or value <= most):
         return value  # what every step of a loop in Python comes with
     expected = f"{name}: expected an integer " + (f">= {least}" if most is None else f"in {least}..{most}")
     if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
-        raise TypeError(f"{expected}, got {value!r}")
+        raise TypeError(f"{expected}, got {value!r}{hint(value, 'int')}")
     try:
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"{expected}, got {value!r}") from None
+        raise TypeError(f"{expected}, got {value!r}{hint(value, 'int')}") from None
     if number < least or (most is not None and number > most):
         raise ValueError(f"{expected}, got {number}")
     return number
@@ -35,7 +68,7 @@ def number(value: Any, name: str, expected: str = "a number") -> float:
     if type(value) is float and value == value:
         return value
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name}: expected {expected}, got {value!r}")
+        raise TypeError(f"{name}: expected {expected}, got {value!r}{hint(value, 'float')}")
     try:
         result = float(value)
     except OverflowError:
@@ -61,7 +94,8 @@ def flag(value: Any, name: str) -> bool:
     if value is True or value is False:
         return value
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name}: expected True or False, got {value!r}")
+        made = "; bool() makes it one" if isinstance(value, (int, np.integer)) else ""
+        raise TypeError(f"{name}: expected True or False, got {value!r}{made}")
     return bool(value)
 
 
@@ -70,7 +104,12 @@ def one_of(value: Any, name: str, choices: Sequence[Any]) -> Any:
     for choice in choices:
         if type(value) is type(choice) and value == choice:
             return choice
-    raise ValueError(f"{name}: expected one of {', '.join(map(repr, choices))}, got {value!r}")
+    meant = ""
+    if isinstance(value, str):
+        words = [choice for choice in choices if isinstance(choice, str)]
+        close = difflib.get_close_matches(value.lower().replace("-", "_"), words, n=1)
+        meant = f"; did you mean {close[0]!r}?" if close else ""
+    raise ValueError(f"{name}: expected one of {', '.join(map(repr, choices))}, got {value!r}{meant}")
 
 
 def n_cells(count: int, what: str) -> int:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from ocpfast import _check, saving
 from ocpfast.hypothesis import Hypothesis
 from ocpfast.randomness import Seed, generator
+from ocpfast.showing import count
 from ocpfast.systems import System
 
 __all__ = ["Agent"]
@@ -63,10 +64,13 @@ class Agent:
         >>> ocp.OCP(ocp.TabulaRasa(3, 2, horizon=4)).act(0)
         0
         """
-        if not learn:
+        if learn is not True and not _check.flag(learn, "learn"):
             return self._greedy(state, period)
         if period is not None:
-            raise ValueError(f"period: expected None with learn=True, got {period!r}; the agent counts periods itself")
+            raise ValueError(
+                f"period: expected None with learn=True, got {period!r}; the agent counts periods itself "
+                "(learn=False acts in any period)"
+            )
         return self._core.act(state, self._capsule)
 
     def _greedy(self, state: Any, period: int | None) -> Any:
@@ -206,6 +210,23 @@ class Agent:
         {'episodes': 30, 'periods': 150}
         """
         saving.save_agent(self, path)
+
+    def __repr__(self) -> str:
+        made = f"{type(self).__name__}({', '.join(self._described())})"
+        seen = self._core.statistics()
+        if not seen["episodes"] and not seen["periods"]:
+            return made
+        facts = [count(seen["episodes"], "episode"), *self._learned()]
+        facts += [f"in period {self.period}"] if self.period else []
+        return f"<{made}: {', '.join(facts)}>"
+
+    def _described(self) -> list[str]:
+        """The constructor's arguments in words, those that are as by default left out."""
+        raise NotImplementedError
+
+    def _learned(self) -> list[str]:
+        """What it knows, in numbers."""
+        return []
 
     def _arguments(self) -> dict[str, Any]:
         """What the constructor takes to make an agent of this kind, rng aside."""

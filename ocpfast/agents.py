@@ -13,7 +13,9 @@ from ocpfast import _check, _core
 from ocpfast.agent import Agent
 from ocpfast.certificates import Certificate
 from ocpfast.hypothesis import Hypothesis
+from ocpfast.mistakes import not_a_hypothesis
 from ocpfast.randomness import Seed
+from ocpfast.showing import changed, count
 from ocpfast.systems import System
 
 __all__ = ["OCP"]
@@ -104,7 +106,7 @@ class OCP(Agent):
         replay_capacity: int = 10_000,
     ) -> None:
         if not isinstance(hypothesis, Hypothesis):
-            raise TypeError(f"hypothesis: expected a hypothesis class such as TabulaRasa, got {hypothesis!r}")
+            raise not_a_hypothesis(hypothesis, "a hypothesis class such as TabulaRasa")
         self._hypothesis = hypothesis
         self._options: dict[str, Any] = {
             "selection": _check.one_of(selection, "selection", ("all", "eluder", "first", "window")),
@@ -122,11 +124,16 @@ class OCP(Agent):
         if not 0 < options["discount"] <= 1:
             raise ValueError(f"discount: expected a number in (0, 1], got {discount!r}")
         if (selection == "window") != (window is not None):
+            remedy = "say how many episodes" if window is None else "say selection='window'"
             raise ValueError(
-                f"window: expected an integer if and only if selection is 'window', got {window!r} with {selection!r}"
+                f"window: expected an integer if and only if selection is 'window', got {window!r} with {selection!r}; "
+                f"{remedy}"
             )
         if selection == "window" and replay:
-            raise ValueError(f"replay: expected False with selection='window', got {replay!r}")
+            raise ValueError(
+                f"replay: expected False with selection='window', got {replay!r}; a window forgets what replay rests "
+                "on: choose one of them"
+            )
         lower, upper = self._prior_bounds()
         self._bounded = bool(np.isfinite(upper).all())
         self._warned = False
@@ -180,7 +187,10 @@ class OCP(Agent):
             left = list(itertools.accumulate([size] * self._hypothesis.horizon))[::-1]
             return [-value for value in left], left
         if discount < 1:
-            raise ValueError(f"discount: below 1 it needs bounds or reward_bound, got {discount!r} and neither")
+            raise ValueError(
+                f"discount: below 1 it needs bounds or reward_bound, got {discount!r} and neither; reward_bound=r says "
+                "that no reward is larger than r in size"
+            )
         return [-np.inf], [np.inf]
 
     @property
@@ -380,10 +390,8 @@ class OCP(Agent):
         super()._remember(memory)
         self._warned = bool(memory["warned"])
 
-    def __repr__(self) -> str:
-        defaults = {
-            "selection": "all", "window": None, "ties": "first", "replay": False, "update": "episode",
-            "discount": 1.0, "bounds": None, "reward_bound": None, "replay_sweeps": 36_000, "replay_capacity": 10_000,
-        }  # fmt: skip
-        changed = [f"{name}={value!r}" for name, value in self._options.items() if value != defaults[name]]
-        return f"OCP({', '.join([repr(self._hypothesis), *changed])})"
+    def _described(self) -> list[str]:
+        return [repr(self._hypothesis), *changed(OCP, self._options)]
+
+    def _learned(self) -> list[str]:
+        return [count(self.n_constraints, "constraint")]

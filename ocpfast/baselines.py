@@ -11,7 +11,9 @@ from ocpfast.agent import Agent
 from ocpfast.exploration import EpsilonGreedy, Exploration, core_of
 from ocpfast.hypothesis import Hypothesis, TabulaRasa, _Aggregation
 from ocpfast.linear import LinearFeatures
+from ocpfast.mistakes import not_a_hypothesis
 from ocpfast.randomness import Seed
+from ocpfast.showing import changed, count
 
 __all__ = ["LSVI", "QLearning", "RandomPolicy"]
 
@@ -118,7 +120,7 @@ class LSVI(_ValueAgent):
                 )
             core = _core.LinearLsvi(features=hypothesis._scaled_features(), exploration=explorer, sweeps=self._sweeps)
         else:
-            raise TypeError(f"hypothesis: expected TabulaRasa, StateAggregation or LinearFeatures, got {hypothesis!r}")
+            raise not_a_hypothesis(hypothesis, "TabulaRasa, StateAggregation or LinearFeatures")
         super().__init__(hypothesis, core, rng)
 
     @property
@@ -134,10 +136,15 @@ class LSVI(_ValueAgent):
             "sweeps": self._sweeps,
         }
 
-    def __repr__(self) -> str:
-        changed = [f"ties={self._ties!r}"] if self._ties != "random" else []
-        changed += [f"sweeps={self._sweeps}"] if self._sweeps != 36_000 else []
-        return f"LSVI({', '.join([repr(self._domain), repr(self._exploration), *changed])})"
+    def _described(self) -> list[str]:
+        return [
+            repr(self._domain),
+            repr(self._exploration),
+            *changed(LSVI, {"ties": self._ties, "sweeps": self._sweeps}),
+        ]
+
+    def _learned(self) -> list[str]:
+        return [count(self._core.statistics()["transitions"], "transition")]
 
 
 class QLearning(_ValueAgent):
@@ -217,11 +224,9 @@ class QLearning(_ValueAgent):
         sizes = {name: getattr(self._domain, name) for name in ("n_states", "n_actions", "horizon")}
         return {**sizes, **self._options}
 
-    def __repr__(self) -> str:
-        defaults = {"learning_rate": 1.0, "initial": np.inf, "exploration": None, "discount": 1.0, "ties": "first"}
+    def _described(self) -> list[str]:
         sizes = [f"{name}={getattr(self._domain, name)}" for name in ("n_states", "n_actions", "horizon")]
-        changed = [f"{name}={value!r}" for name, value in self._options.items() if value != defaults[name]]
-        return f"QLearning({', '.join(sizes + changed)})"
+        return [*sizes, *changed(QLearning, self._options)]
 
 
 class RandomPolicy(Agent):
@@ -261,5 +266,5 @@ class RandomPolicy(Agent):
     def _arguments(self) -> dict[str, Any]:
         return {"n_actions": self._domain.n_actions}
 
-    def __repr__(self) -> str:
-        return f"RandomPolicy(n_actions={self._domain.n_actions})"
+    def _described(self) -> list[str]:
+        return [f"n_actions={self._domain.n_actions}"]

@@ -71,4 +71,7 @@ def core_of(exploration: Exploration | None, ties: str) -> _core.Exploration:
         return _core.Exploration(_core.ExplorationKind.epsilon_greedy, float(exploration.epsilon), random_ties)
     if isinstance(exploration, Boltzmann):
         return _core.Exploration(_core.ExplorationKind.boltzmann, float(exploration.temperature), random_ties)
-    raise TypeError(f"exploration: expected EpsilonGreedy, Boltzmann or None, got {exploration!r}")
+    remedy = _check.hint(exploration, "exploration")
+    if isinstance(exploration, (int, float)):
+        remedy = f"; EpsilonGreedy({exploration!r}) explores with this probability"
+    raise TypeError(f"exploration: expected EpsilonGreedy, Boltzmann or None, got {exploration!r}{remedy}")

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ocpfast import _check, _core
+from ocpfast.showing import array_in_words
 from ocpfast.signatures import FEATURES
 
 __all__ = ["FeatureFunction"]
@@ -73,7 +74,8 @@ class FeatureFunction:
         self._n_actions = _check.integer(n_actions, "n_actions", 1)
         if (n_states is None) == (state_size is None):
             raise ValueError(
-                f"n_states, state_size: expected one of them, got n_states={n_states!r}, state_size={state_size!r}"
+                f"n_states, state_size: expected one of them, got n_states={n_states!r}, state_size={state_size!r}; "
+                "n_states where states are integers, state_size where they are vectors"
             )
         self._n_states = None if n_states is None else _check.integer(n_states, "n_states", 1)
         self._state_size = None if state_size is None else _check.integer(state_size, "state_size", 1, 2**20)
@@ -283,7 +285,7 @@ class DenseSource(Source):
         return hash((self.table.shape, self.table.tobytes()))
 
     def __repr__(self) -> str:
-        return f"<phi of shape {self.table.shape}>"
+        return array_in_words(self.table, "phi")
 
 
 class SparseSource(Source):
@@ -436,7 +438,8 @@ def source_of(phi: Any, n_actions: int | None, horizon: int | None) -> Source:
         return SparseSource(phi, n_actions)
     if callable(phi) or FEATURES.address_of(phi, "phi") is not None:
         raise TypeError(
-            "phi: expected an array, sparse rows or a FeatureFunction; wrap the function in FeatureFunction"
+            f"phi: expected an array, sparse rows or a FeatureFunction, got {phi!r}; wrap the function: "
+            "FeatureFunction(function, n_features, n_actions, ...)"
         )
     dense = DenseSource(phi)
     if n_actions is not None and n_actions != dense.n_actions:

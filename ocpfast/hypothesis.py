@@ -11,8 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ocpfast import _check, _core
+from ocpfast.showing import FEW, array_in_words
 
 __all__ = ["Grid", "Hypothesis", "StateAggregation", "TabulaRasa"]
+
+_RENUMBERED = "numpy.unique(labels, return_inverse=True)[1] numbers them anew"
 
 Triple: TypeAlias = tuple[Any, Any, int]  # state, action, period
 
@@ -45,7 +48,8 @@ class Grid:
         for i, dimension in enumerate(edges):
             array = _check.numeric(dimension, f"edges[{i}]", "finite, strictly increasing numbers")
             if array.ndim != 1:
-                raise ValueError(f"edges[{i}]: expected a 1-D array, got shape {array.shape}")
+                remedy = "; where states have one component: Grid([edges])" if array.ndim == 0 else ""
+                raise ValueError(f"edges[{i}]: expected a 1-D array, got shape {array.shape}{remedy}")
             if not np.all(np.isfinite(array)) or np.any(np.diff(array) <= 0):
                 raise ValueError(f"edges[{i}]: expected finite, strictly increasing numbers, got {array}")
             array.flags.writeable = False
@@ -134,8 +138,11 @@ class Grid:
         return self._core.labels(states)
 
     def __repr__(self) -> str:
-        bins = " x ".join(str(len(edges) + 1) for edges in self._edges)
-        return f"Grid({bins} bins, extra={self._extra})"
+        if sum(map(len, self._edges)) <= FEW:
+            described = repr([edges.tolist() for edges in self._edges])
+        else:
+            described = f"<{' x '.join(str(len(edges) + 1) for edges in self._edges)} bins>"
+        return f"Grid({described}, extra={self._extra})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Grid):
@@ -374,12 +381,16 @@ class StateAggregation(_Aggregation):
             array = np.asarray(partition)
         except ValueError:
             raise ValueError("partition: expected shape (S,), (S, A) or (H, S, A), got ragged rows") from None
+        if array.dtype == object:
+            own = "; its own is partition()" if hasattr(partition, "partition") else ""
+            raise TypeError(f"partition: expected an array of labels or a Grid, got {partition!r}{own}")
         if array.ndim not in (1, 2, 3):
             raise ValueError(f"partition: expected shape (S,), (S, A) or (H, S, A), got {array.shape}")
         if array.size == 0:
             raise ValueError(f"partition: expected at least one label, got shape {array.shape}")
         if not np.issubdtype(array.dtype, np.integer):
-            raise TypeError(f"partition: expected integer labels, got dtype {array.dtype}")
+            remedy = "; partition.astype(int) where they are whole numbers" if array.dtype.kind == "f" else ""
+            raise TypeError(f"partition: expected integer labels, got dtype {array.dtype}{remedy}")
         if array.ndim > 1 and array.shape[-1] != self._n_actions:
             raise ValueError(
                 f"partition: expected {self._n_actions} actions in its last axis (n_actions), got shape {array.shape}"
@@ -396,10 +407,14 @@ class StateAggregation(_Aggregation):
             if one.min() < 0:
                 raise ValueError(f"{where}: expected labels >= 0, got {one.min()}")
             if one.max() >= one.size:
-                raise ValueError(f"{where}: expected labels without gaps, got {one.max()} among {one.size} labels")
+                raise ValueError(
+                    f"{where}: expected labels without gaps, got {one.max()} among {one.size} labels; {_RENUMBERED}"
+                )
             unused = np.flatnonzero(np.bincount(one.ravel().astype(np.int64)) == 0)
             if unused.size:
-                raise ValueError(f"{where}: expected every label of 0..{one.max()} to be used, but {unused[0]} is not")
+                raise ValueError(
+                    f"{where}: expected every label of 0..{one.max()} to be used, but {unused[0]} is not; {_RENUMBERED}"
+                )
         labels = np.array(array, dtype=np.int64)
         labels.flags.writeable = False
         return labels
@@ -453,13 +468,10 @@ class StateAggregation(_Aggregation):
         return self._description[:, np.newaxis] * self._n_actions + np.arange(self._n_actions)
 
     def __repr__(self) -> str:
-        described = (
-            repr(self._description)
-            if isinstance(self._description, Grid)
-            else f"<labels of shape {self._description.shape}>"
-        )
+        described = self._description
+        shown = repr(described) if isinstance(described, Grid) else array_in_words(described, "labels")
         lower = "" if self._lower == "off" else f", lower={self._lower!r}"
-        return f"StateAggregation({described}, n_actions={self._n_actions}, horizon={self._horizon}{lower})"
+        return f"StateAggregation({shown}, n_actions={self._n_actions}, horizon={self._horizon}{lower})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, StateAggregation):

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ocpfast import _check, _core, _highs
 from ocpfast.features import DenseSource, source_of
 from ocpfast.hypothesis import Hypothesis, Triple
+from ocpfast.showing import array_in_words
 
 __all__ = ["LinearFeatures", "Polytope"]
 
@@ -134,7 +135,11 @@ class _Linear(Hypothesis):
         return self._source, self._horizon, self._shared
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._source!r}, horizon={self._horizon}, shared={self._shared})"
+        return f"{type(self).__name__}({', '.join([repr(self._source), *self._settings()])})"
+
+    def _settings(self) -> list[str]:
+        """The arguments after phi, in words."""
+        return [f"horizon={self._horizon}", f"shared={self._shared}"]
 
 
 def outside_span(feature: NDArray[np.float64], rows: Sequence[NDArray[np.float64]]) -> bool:
@@ -284,6 +289,10 @@ class Polytope(_Linear):
 
     def _arguments(self) -> tuple[Any, ...]:
         return self._phi, self._a_ub, self._b_ub, self._horizon, self._shared, self._given_actions
+
+    def _settings(self) -> list[str]:
+        bounds = {"a_ub": self._a_ub, "b_ub": self._b_ub}
+        return [*(f"{name}={array_in_words(one, name)}" for name, one in bounds.items()), *super()._settings()]
 
     def _identity(self) -> tuple[Any, ...]:
         return *super()._identity(), self._a_ub.shape, self._a_ub.tobytes(), self._b_ub.tobytes()

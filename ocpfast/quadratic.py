@@ -12,6 +12,7 @@ from ocpfast import _check, _core
 from ocpfast.features import OpenSource, _power_of_two
 from ocpfast.hypothesis import Hypothesis, Triple
 from ocpfast.linear import LinearFeatures, outside_span
+from ocpfast.showing import array_in_words
 
 __all__ = ["Quadratic"]
 
@@ -149,7 +150,8 @@ class Quadratic(Hypothesis):
         if options.selection is not _core.Selection.eluder:
             raise ValueError(
                 "selection: expected 'eluder' for Quadratic without a list of actions (the infimum of a maximum over "
-                f"all actions would be a semidefinite program), got {options.selection.name!r}"
+                f"all actions would be a semidefinite program), got {options.selection.name!r}; "
+                "OCP(hypothesis, selection='eluder')"
             )
         if options.ties not in (_core.Ties.first, _core.Ties.directed):
             raise ValueError(
@@ -241,4 +243,4 @@ class _ListSource(OpenSource):
         return hash((self.state_size, self.actions.shape, self.actions.tobytes()))
 
     def __repr__(self) -> str:
-        return f"<{self.n_actions} of {self.actions.shape[1]} numbers>"
+        return array_in_words(self.actions, "actions")

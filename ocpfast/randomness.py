@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import types
 from typing import TypeAlias
 
 import numpy as np
@@ -29,8 +30,12 @@ def _seed_sequence(rng: Seed, name: str = "rng") -> np.random.SeedSequence:
     try:
         return np.random.SeedSequence(_check.integer(rng, name, 0))
     except TypeError:
+        remedy = _check.hint(rng, "int")
+        if isinstance(rng, (np.random.RandomState, types.ModuleType)):
+            remedy = "; numpy.random.default_rng() makes a Generator"
         raise TypeError(
-            f"{name}: expected None, an integer >= 0, a SeedSequence, a BitGenerator or a Generator, got {rng!r}"
+            f"{name}: expected None, an integer >= 0, a SeedSequence, a BitGenerator or a Generator, got "
+            f"{rng!r}{remedy}"
         ) from None
 
 

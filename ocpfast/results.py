@@ -10,16 +10,21 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ocpfast import _check
+from ocpfast.showing import count
+
+if TYPE_CHECKING:
+    from ocpfast.agent import Agent
 
 __all__ = ["Result", "load_result"]
 
 _FORMAT = "ocpfast result 1"
+AGENT_MAGIC = b"\x89OCPFAST"  # with which the other kind of file begins, see saving.py
 # what NumPy and zipfile raise when bytes of an archive are missing or changed
 _DAMAGE = (
     AttributeError, EOFError, KeyError, NotImplementedError, OSError, TypeError, ValueError,
@@ -29,7 +34,9 @@ _DAMAGE = (
 
 def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], object]) -> None:
     """Write beside the target and rename, so that the target is never half a file."""
-    target = Path(path)
+    target = Path(_check.path(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"path: there is no directory {str(target.parent)!r}; make it first")
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -100,10 +107,11 @@ class Result:
     24.0
     """
 
-    def __init__(self, rewards: ArrayLike, optimal: ArrayLike | None = None, agents: list[Any] | None = None) -> None:
+    def __init__(self, rewards: ArrayLike, optimal: ArrayLike | None = None, agents: list[Agent] | None = None) -> None:
         self._rewards = _finite(rewards, "rewards")
         if self._rewards.ndim != 2:
-            raise ValueError(f"rewards: expected shape (simulations, episodes), got {self._rewards.shape}")
+            one = "; of one simulation: [rewards]" if self._rewards.ndim == 1 else ""
+            raise ValueError(f"rewards: expected shape (simulations, episodes), got {self._rewards.shape}{one}")
         self._optimal: NDArray[np.float64] | None = None
         if optimal is not None:
             self._optimal = _finite(optimal, "optimal")
@@ -122,7 +130,7 @@ class Result:
         return self._optimal
 
     @property
-    def agents(self) -> list[Any]:
+    def agents(self) -> list[Agent]:
         """The agents at the end of their simulations, if the run was told to keep them."""
         if self._agents is None:
             raise AttributeError("agents: not kept; call run(..., keep_agents=True)")
@@ -133,7 +141,10 @@ class Result:
         if optimal_value is not None:
             optimal = _finite(optimal_value, "optimal_value")
         if optimal is None:
-            raise ValueError("optimal_value: the system does not know its optimum, so it must be given")
+            raise ValueError(
+                "optimal_value: the system does not know its optimum, so it must be given: optimal_value=V*_0, from "
+                "solve(system).v[0] if it has finitely many states"
+            )
         try:
             return np.broadcast_to(optimal, self._rewards.shape) - self._rewards
         except ValueError:
@@ -296,10 +307,14 @@ class Result:
 
     def __repr__(self) -> str:
         simulations, episodes = self._rewards.shape
-        return f"<Result: {simulations} simulations x {episodes} episodes>"
+        facts = [f"{count(simulations, 'simulation')} x {count(episodes, 'episode')}"]
+        facts += [f"mean reward {self._rewards.mean():.6g}"] if self._rewards.size else []
+        facts += [f"{self.suboptimal().sum() / simulations:.6g} suboptimal each"] if self._optimal is not None else []
+        facts += ["with agents"] if self._agents is not None else []
+        return f"<Result: {', '.join(facts)}>"
 
 
-def _rebuilt(rewards: NDArray[np.float64], optimal: ArrayLike | None, agents: list[Any] | None) -> Result:
+def _rebuilt(rewards: NDArray[np.float64], optimal: ArrayLike | None, agents: list[Agent] | None) -> Result:
     return Result(rewards, None if optimal is None else np.full(rewards.shape, optimal), agents)
 
 
@@ -323,9 +338,9 @@ def load_result(path: str | os.PathLike[str]) -> Result:
     >>> path = os.path.join(tempfile.mkdtemp(), "result.npz")
     >>> ocp.Result([[0.0, 1.0]]).save(path)
     >>> ocp.load_result(path)
-    <Result: 1 simulations x 2 episodes>
+    <Result: 1 simulation x 2 episodes, mean reward 0.5>
     """
-    with open(path, "rb") as file:
+    with open(_check.path(path), "rb") as file:
         try:
             with np.load(file, allow_pickle=False) as archive:
                 found = str(archive["format"])
@@ -333,5 +348,7 @@ def load_result(path: str | os.PathLike[str]) -> Result:
             if found == _FORMAT:
                 return Result(arrays["rewards"], arrays.get("optimal"))
         except _DAMAGE as error:
-            raise ValueError(f"path: {path} is not a result saved by ocpfast, or is damaged") from error
+            file.seek(0)
+            remedy = "; it is an agent, load_agent reads it" if file.read(len(AGENT_MAGIC)) == AGENT_MAGIC else ""
+            raise ValueError(f"path: {path} is not a result saved by ocpfast, or is damaged{remedy}") from error
     raise ValueError(f"path: expected a file of format {_FORMAT!r}, got {found!r} in {path}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 import threading
 import uuid
@@ -30,9 +31,11 @@ from ocpfast.executors import (
     work_off,
     workers_of,
 )
+from ocpfast.mistakes import not_a_system, not_an_agent
 from ocpfast.randomness import Seed, Streams
 from ocpfast.results import Result, compact
 from ocpfast.systems import PythonSystem, System
+from ocpfast.systems.base import CountedGenerator
 
 __all__ = ["ExecutorError", "Interrupted", "run"]
 
@@ -242,7 +245,7 @@ def run(
 def check_system(system: object, caller: str) -> None:
     """Raise where `system` is not one that compiled code can call; `caller` is who needs that."""
     if not isinstance(system, System):
-        raise TypeError(f"system: expected a System, got {system!r}")
+        raise not_a_system(system, caller)
     _ = system.capsule  # raises where the contract is not complete
     if isinstance(system, PythonSystem):
         return
@@ -256,9 +259,7 @@ def check_system(system: object, caller: str) -> None:
 
 def _check_fit(agent: object, system: System) -> Agent:
     if not isinstance(agent, Agent):
-        raise TypeError(
-            f"agent: expected an agent such as OCP (or a sequence of them, or a callable that makes one), got {agent!r}"
-        )
+        raise not_an_agent(agent, "an agent such as OCP (or a sequence of them, or a callable that makes one)")
     hypothesis = agent._domain
     if (hypothesis.n_actions, hypothesis.action_size) != (system.n_actions, system.action_size):
         described = [
@@ -267,7 +268,8 @@ def _check_fit(agent: object, system: System) -> Agent:
             else f"vectors of {domain.action_size} as actions"
             for domain in (hypothesis, system)
         ]
-        raise ValueError(f"agent: its class has {described[0]}, but the system has {described[1]}")
+        remedy = "" if system.n_actions is None else f"; make it with n_actions={system.n_actions}"
+        raise ValueError(f"agent: its class has {described[0]}, but the system has {described[1]}{remedy}")
     if agent._any_state:
         return agent
     if hypothesis.n_states != system.n_states:
@@ -275,13 +277,21 @@ def _check_fit(agent: object, system: System) -> Agent:
             "vectors" if n_states is None else f"{n_states} states"
             for n_states in (hypothesis.n_states, system.n_states)
         ]
-        raise ValueError(f"agent: its class is over {described[0]}, but the system is over {described[1]}")
+        if system.n_states is not None:
+            remedy = f"make a class of {system.n_states} states"
+        else:
+            remedy = f"StateAggregation(Grid(edges), n_actions={system.n_actions}) is a class over vectors"
+        raise ValueError(f"agent: its class is over {described[0]}, but the system is over {described[1]}; {remedy}")
     if hypothesis.state_size is not None and hypothesis.state_size != system.state_size:
         raise ValueError(
-            f"agent: its class has states of {hypothesis.state_size} numbers, but the system's have {system.state_size}"
+            f"agent: its class has states of {hypothesis.state_size} numbers, but the system's have "
+            f"{system.state_size}; make a class over states of {system.state_size} numbers"
         )
     if hypothesis.horizon is not None and hypothesis.horizon != system.horizon:
-        raise ValueError(f"agent: its class has horizon {hypothesis.horizon}, but the system has {system.horizon}")
+        raise ValueError(
+            f"agent: its class has horizon {hypothesis.horizon}, but the system has {system.horizon}; make the class "
+            f"with horizon={system.horizon}, or None (time-homogeneous)"
+        )
     agent._before_running(system)
     return agent
 
@@ -335,6 +345,9 @@ class _Job:
         streams = [self._streams.of(i) for i in numbers]
         agents = [self._make_agent(i, self._streams).copy(rng) for i, (_, rng) in zip(numbers, streams, strict=True)]
         system = self._system._for_simulation(streams[0][0])  # kept alive: the capsule points into it
+        bit_generators: list[Any] = [rng.bit_generator for rng, _ in streams]
+        if not system.stochastic:
+            bit_generators = list(map(CountedGenerator, bit_generators))
         # a callable may make agents of several kinds, which do not go side by side
         for _, group in itertools.groupby(range(len(agents)), lambda k: type(agents[k]._core)):
             lanes = list(group)
@@ -342,12 +355,16 @@ class _Job:
             self._complete[rows] = _core.simulate(
                 agents=[agents[k]._core for k in lanes],
                 system=system.capsule,
-                system_bitgens=[streams[k][0].bit_generator.capsule for k in lanes],
+                system_bitgens=[bit_generators[k].capsule for k in lanes],
                 agent_bitgens=[agents[k]._capsule for k in lanes],
                 rewards=self._rewards[rows],
                 optimal=self._optimal[rows],
                 first=self._streams.first + rows.start,
                 control=control,
+            )
+        if not system.stochastic and any(counted.draws for counted in bit_generators):
+            raise system._undeclared_draws(
+                "functions draw", "stochastic=True, or random_start=True if it is reset alone that draws"
             )
         for agent in agents:
             agent._stochastic |= not self._system.deterministic_steps
@@ -443,6 +460,11 @@ def _simulate_elsewhere(
         return Failure(error)
 
 
+def _is_agent_class(value: object) -> bool:
+    """Whether it is OCP, say, and not an agent of this kind: a callable that makes agents, but not of a generator."""
+    return isinstance(value, type) and issubclass(value, Agent)
+
+
 def _maker(agent: AgentSource, system: System) -> Callable[[int, Streams], Agent]:
     """A function that gives the agent of a simulation, to be copied; all that can be checked is checked here."""
     if isinstance(agent, Agent):
@@ -451,8 +473,15 @@ def _maker(agent: AgentSource, system: System) -> Callable[[int, Streams], Agent
     if isinstance(agent, Sequence):
         agents = [_check_fit(one, system) for one in agent]
         return lambda simulation, streams: agents[simulation]
-    if callable(agent):
+    expected = "an agent such as OCP, a sequence of them or a callable that makes one"
+    if callable(agent) and not _is_agent_class(agent):
+        try:
+            inspect.signature(agent).bind(None)
+        except TypeError:
+            raise TypeError(
+                f"agent: expected {expected} from a generator, as in lambda rng: ..., got {agent!r}"
+            ) from None
+        except ValueError:  # a builtin does not say what it takes
+            pass
         return lambda simulation, streams: _check_fit(agent(streams.of_factory(simulation)), system)
-    raise TypeError(
-        f"agent: expected an agent such as OCP, a sequence of them or a callable that makes one, got {agent!r}"
-    )
+    raise not_an_agent(agent, expected)

@@ -27,7 +27,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ocpfast.results import write_atomically
+from ocpfast import _check
+from ocpfast.results import AGENT_MAGIC, write_atomically
 
 if TYPE_CHECKING:
     from ocpfast.agent import Agent
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["load_agent"]
 
-_MAGIC = b"\x89OCPFAST"
+_MAGIC = AGENT_MAGIC
 _VERSION = 1
 _START = struct.Struct("<8sIQQ")
 _CHECKSUM = struct.Struct("<I")
@@ -244,7 +245,7 @@ def load_agent(path: str | os.PathLike[str], hypothesis: Hypothesis | None = Non
     >>> agent.observe(1, 0.5), ocp.load_agent(path).observe(1, 0.5)
     (False, False)
     """
-    with open(path, "rb") as file:
+    with open(_check.path(path), "rb") as file:
         content = file.read()
     header, blobs = checked(content, path)
     given = header["given"]
@@ -267,7 +268,8 @@ def checked(content: bytes, path: str | os.PathLike[str]) -> tuple[dict[str, Any
     """The header and the blobs of a file whose checksum is right."""
     name = os.fspath(path)
     if not content.startswith(_MAGIC):
-        raise ValueError(f"path: expected a checkpoint that Agent.save wrote, got something else in {name}")
+        remedy = "; a result is read by load_result" if content.startswith(b"PK") else ""
+        raise ValueError(f"path: expected a checkpoint that Agent.save wrote, got something else in {name}{remedy}")
     if len(content) < _START.size + _CHECKSUM.size:
         raise ValueError(f"path: {name} is damaged: it ends after {len(content)} bytes")
     _, version, length, header_length = _START.unpack_from(content)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ocpfast import _check, _core
 from ocpfast.linear import _Linear
+from ocpfast.showing import changed
 
 __all__ = ["Sigmoid"]
 
@@ -111,6 +112,9 @@ class Sigmoid(_Linear):
 
     def _arguments(self) -> tuple[Any, ...]:
         return *super()._arguments(), self._clip
+
+    def _settings(self) -> list[str]:
+        return [*super()._settings(), *changed(Sigmoid, {"clip": self._clip})]
 
     def _identity(self) -> tuple[Any, ...]:
         return *super()._identity(), self._clip

@@ -17,6 +17,12 @@ from ocpfast import _core
 
 __all__ = ["FEATURES", "OPTIMAL_VALUE", "RESET", "STEP", "STEP_MANY", "Signature"]
 
+
+def __dir__() -> list[str]:
+    """What there is for users, without what this module imports."""
+    return sorted(__all__)
+
+
 _CFUNCTION: Any = ctypes.CFUNCTYPE(None).__mro__[1]  # the base of all ctypes functions, which has no public name
 _CTYPES: dict[str, Any] = {"int": ctypes.c_int, "int64_t": ctypes.c_int64, "double": ctypes.c_double}
 # Other names of the same types: c_long is what c_int64 is called where a long has 64 bits.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ocpfast import _check, _core
 from ocpfast.running import check_system
 from ocpfast.systems import System
+from ocpfast.systems.base import CountedGenerator
 
 __all__ = ["Solution", "solve"]
 
@@ -88,7 +89,10 @@ def solve(system: System) -> Solution:
         )
     q, v = np.empty(shape), np.empty(shape[:2])
     alone = system._for_simulation(None)  # kept alive: the capsule points into it
-    _core.solve(alone.capsule, q, v)
+    counted = CountedGenerator(np.random.PCG64())
+    _core.solve(alone.capsule, counted.capsule, q, v)
+    if counted.draws:
+        raise system._undeclared_draws("step draws", "stochastic=True")
     return Solution(q, v)
 
 

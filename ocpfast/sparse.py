@@ -14,6 +14,7 @@ from ocpfast import _check, _core, _highs
 from ocpfast.features import DenseSource, SparseSource
 from ocpfast.hypothesis import Triple
 from ocpfast.linear import _DEPENDENCE, _Linear
+from ocpfast.showing import changed
 
 __all__ = ["SparseLinear", "is_full_rank"]
 
@@ -181,7 +182,8 @@ class SparseLinear(_Linear):
         if options.selection is not _core.Selection.eluder:
             raise ValueError(
                 "selection: expected 'eluder' for a sparse linear class, whose hypotheses are a union over sets of "
-                f"features: intervals would take a linear program for each of them, got {options.selection.name!r}"
+                f"features: intervals would take a linear program for each of them, got {options.selection.name!r}; "
+                "OCP(hypothesis, selection='eluder')"
             )
         prior = {"prior_a": np.empty((0, self._n_features)), "prior_b": np.empty(0), "prior_equality": []}
         features = self._source.core(self._horizon or 0, self._shared or self._horizon is None, prior)
@@ -203,10 +205,9 @@ class SparseLinear(_Linear):
     def _identity(self) -> tuple[Any, ...]:
         return *super()._identity(), self._sparsity, self._theta_bound, self._enumerate_up_to
 
-    def __repr__(self) -> str:
-        return (
-            f"SparseLinear({self._source!r}, sparsity={self._sparsity}, horizon={self._horizon}, shared={self._shared})"
-        )
+    def _settings(self) -> list[str]:
+        rest = changed(SparseLinear, {"theta_bound": self._theta_bound, "enumerate_up_to": self._enumerate_up_to})
+        return [f"sparsity={self._sparsity}", *super()._settings(), *rest]
 
 
 def is_full_rank(matrix: ArrayLike, size: int) -> bool:

@@ -31,6 +31,11 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    """What there is for users, without what this module imports."""
+    return sorted(__all__)
+
+
 class SuboptimalBound(NamedTuple):
     """At most `episodes` episodes lose more than `loss`."""
 

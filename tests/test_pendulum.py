@@ -221,7 +221,11 @@ def test_the_state_after_a_violent_step_is_finite(integrator, velocity):
         ({"disturbance": "2.5"}, TypeError, "disturbance: expected real numbers, got '2.5' (str)"),
         ({"horizon": 0}, ValueError, "horizon: expected an integer >= 1, got 0"),
         ({"horizon": 1.0}, TypeError, "horizon: expected an integer >= 1, got 1.0"),
-        ({"integrator": "rk5"}, ValueError, "integrator: expected 'rk4' or 'euler', got 'rk5'"),
+        (
+            {"integrator": "rk5"},
+            ValueError,
+            "integrator: expected one of 'rk4', 'euler', got 'rk5'; did you mean 'rk4'?",
+        ),
         ({"substeps": 0}, ValueError, "substeps: expected an integer in 1..1000000, got 0"),
     ],
 )

@@ -287,8 +287,16 @@ class TestTable:
             ({"next_state": [[0, 1], [0]]}, ValueError, f"next_state: expected {TABLE}, got ragged rows"),
             ({"next_state": np.zeros((0, 2), int)}, ValueError, f"next_state: {EMPTY} (0, 2)"),
             ({"next_state": np.zeros((2, 0), int)}, ValueError, f"next_state: {EMPTY} (2, 0)"),
-            ({"next_state": np.zeros((2, 2))}, TypeError, "next_state: expected integers, got dtype float64"),
-            ({"next_state": [[True, False]]}, TypeError, "next_state: expected integers, got dtype bool"),
+            (
+                {"next_state": np.zeros((2, 2))},
+                TypeError,
+                "next_state: expected integers, the states that actions lead to, got dtype float64",
+            ),
+            (
+                {"next_state": [[True, False]]},
+                TypeError,
+                "next_state: expected integers, the states that actions lead to, got dtype bool",
+            ),
             ({"next_state": [[0, -2], [0, 0]]}, ValueError, "next_state: expected integers in -1..1, got -2"),
             ({"next_state": [[0, 2], [0, 0]]}, ValueError, "next_state: expected integers in -1..1, got 2"),
             ({"reward": [[0.0, 1.0]]}, ValueError, "reward: expected shape (2, 2), got (1, 2)"),

@@ -54,7 +54,8 @@ template <class Agent>
 void check_not_waiting(const Agent& agent) {
     if (agent.waiting()) {
         throw std::runtime_error("act: called twice in period " + std::to_string(agent.period()) +
-                                 " without observe(); an agent serves one loop (and one thread) at a time");
+                                 " without observe(); call observe() with what came of the action, or begin_episode() "
+                                 "to drop the episode (an agent serves one loop, and one thread, at a time)");
     }
 }
 

@@ -62,15 +62,20 @@ bool read_vector(py::handle state, std::int64_t size, double* out) {
 
 }  // namespace
 
+// What to do about a value that was not expected; nothing where that is plain.
+static std::string hint(py::handle value, const char* wanted) {
+    return py::module_::import("ocpfast._check").attr("hint")(value, wanted).cast<std::string>();
+}
+
 std::int64_t checked_index(py::handle value, std::int64_t size, const char* name) {
     const std::string expected = std::string(name) + ": expected an integer in 0.." + std::to_string(size - 1);
     if (PyBool_Check(value.ptr()) || !PyIndex_Check(value.ptr())) {
-        throw py::type_error(expected + ", got " + shown(value));
+        throw py::type_error(expected + ", got " + shown(value) + hint(value, "int"));
     }
     const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
     if (!number) {  // an array of several, say
         PyErr_Clear();
-        throw py::type_error(expected + ", got " + shown(value));
+        throw py::type_error(expected + ", got " + shown(value) + hint(value, "int"));
     }
     int overflow = 0;
     const std::int64_t index = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
@@ -86,7 +91,7 @@ VectorState::VectorState(py::handle state, std::int64_t size, const char* name) 
     }
     if (!read_vector(state, size, values)) {
         throw py::value_error(std::string(name) + ": expected " + std::to_string(size) + " numbers, got " +
-                              shown(state));
+                              shown(state) + hint(state, "vector"));
     }
 }
 

@@ -31,20 +31,22 @@ std::string describe(const ocp::Solved& solved) {
     return text.str();
 }
 
-void solve(const py::capsule& capsule, py::array_t<double>& q, py::array_t<double>& v) {
+void solve(const py::capsule& capsule, const py::capsule& bitgen, py::array_t<double>& q, py::array_t<double>& v) {
     const ocp_system& system = system_of(capsule);
     if ((system.flags & OCP_ADAPTIVE) != 0) {
         throw py::value_error("system: expected one with fixed rewards, got one that adapts them to the agent");
     }
     double* const q_of = q.mutable_data();
     double* const v_of = v.mutable_data();
+    ocp_bitgen* const drawn_from = bitgen_of(bitgen);
     ocp::Solved solved;
     {
         const Calls calls(system);
-        solved = ocp::solve(calls.system(), q_of, v_of, [] {
+        const auto keep_going = [] {
             const py::gil_scoped_acquire gil;
             return PyErr_CheckSignals() == 0;  // Ctrl-C
-        });
+        };
+        solved = ocp::solve(calls.system(), q_of, v_of, keep_going, drawn_from);
     }
     if (solved.kind == ocp::Solved::Kind::stopped) throw py::error_already_set();
     if (solved.kind != ocp::Solved::Kind::done) throw std::runtime_error(describe(solved));
@@ -53,5 +55,5 @@ void solve(const py::capsule& capsule, py::array_t<double>& q, py::array_t<doubl
 }  // namespace
 
 void bind_solving(py::module_& m) {
-    m.def("solve", &solve, py::arg("system"), py::arg("q").noconvert(), py::arg("v").noconvert());
+    m.def("solve", &solve, py::arg("system"), py::arg("bitgen"), py::arg("q").noconvert(), py::arg("v").noconvert());
 }

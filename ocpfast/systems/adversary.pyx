@@ -19,7 +19,8 @@ cdef extern from "ocpfast/system/adversary.hpp" namespace "ocp":
 
 
 cdef class Adversary(System):
-    """A system that decides on its rewards as the agent acts: no agent can do better here than OCP does.
+    """Adversary(n_features, horizon, reward_bound=1.0)\n--\n
+    A system that decides on its rewards as the agent acts: no agent can do better here than OCP does.
 
     This is the paper's proof that its bounds are tight. The 2K states come in K pairs; episode j starts in pair
     j modulo K. The action of period 0 chooses one side of the pair (action 0 the even state, action 1 the odd one),

@@ -73,6 +73,17 @@ ctypedef int (*StepManyFunction)(void *const *, int64_t, const int64_t *, void *
 ctypedef int (*OptimalValueFunction)(void *, const void *, double *) noexcept nogil
 
 
+cdef struct Counter:
+    ocp_bitgen *source
+    int64_t draws
+
+
+cdef class CountedGenerator:
+    cdef object source
+    cdef Counter counter
+    cdef ocp_bitgen bitgen          # whose state is the counter
+
+
 cdef class System:
     cdef ocp_system contract        # filled in by the subclass's __init__, then constant
     cdef bint owns_parameters       # contract.destroy(contract.parameters) when the object goes
@@ -80,6 +91,8 @@ cdef class System:
     cdef str state_domain           # "expected <this>", said of states that the functions reject
     cdef void *own_instance         # of systems with memory: the one that reset and step here act on
     cdef object own_generator       # used where rng is None
+    cdef CountedGenerator counted   # used where nothing should be drawn
 
     cdef int adopt(self, ocp_system contract) except -1
     cdef void *instance(self) except? NULL
+    cdef CountedGenerator counting(self)

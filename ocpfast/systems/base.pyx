@@ -7,7 +7,7 @@ Python. `System` offers the same functions to Python, one checked step at a time
 
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 import contextlib
 import math
@@ -88,13 +88,61 @@ cdef ocp_bitgen *bitgen_of(bit_generator) except? NULL:
     return <ocp_bitgen *>PyCapsule_GetPointer(bit_generator.capsule, "BitGenerator")
 
 
+cdef uint64_t counted_uint64(void *counter) noexcept nogil:
+    (<Counter *>counter).draws += 1
+    return (<Counter *>counter).source.next_uint64((<Counter *>counter).source.state)
+
+
+cdef uint32_t counted_uint32(void *counter) noexcept nogil:
+    (<Counter *>counter).draws += 1
+    return (<Counter *>counter).source.next_uint32((<Counter *>counter).source.state)
+
+
+cdef double counted_double(void *counter) noexcept nogil:
+    (<Counter *>counter).draws += 1
+    return (<Counter *>counter).source.next_double((<Counter *>counter).source.state)
+
+
+cdef uint64_t counted_raw(void *counter) noexcept nogil:
+    (<Counter *>counter).draws += 1
+    return (<Counter *>counter).source.next_raw((<Counter *>counter).source.state)
+
+
+cdef class CountedGenerator:
+    """A bit generator that works and counts its draws: for functions that are said to draw nothing.
+
+    Those that do so all the same would read through a NULL pointer otherwise, or spoil what rests on their word.
+    """
+
+    def __init__(self, bit_generator):
+        self.source = bit_generator  # kept alive
+        self.counter.source = bitgen_of(bit_generator)
+        self.bitgen.state = &self.counter
+        self.bitgen.next_uint64 = counted_uint64
+        self.bitgen.next_uint32 = counted_uint32
+        self.bitgen.next_double = counted_double
+        self.bitgen.next_raw = counted_raw
+
+    @property
+    def capsule(self):
+        """As NumPy's bit generators have it; it does not keep this object alive."""
+        return PyCapsule_New(&self.bitgen, "BitGenerator", NULL)
+
+    @property
+    def draws(self):
+        """How often a number was drawn."""
+        return self.counter.draws
+
+
 cdef int raised(int code) except *:
     """Return what a function returned; where it left a Python exception behind, that is raised here."""
     return code
 
 
+# The first line of a cdef class's docstring, up to "--", is where CPython finds its signature.
 cdef class System:
-    """What all systems share; the base of the built-in systems and of those written by users.
+    """System()\n--\n
+    What all systems share; the base of the built-in systems and of those written by users.
 
     In Python one derives from `ocpfast.PythonSystem`, or makes an `ocpfast.CompiledSystem` of compiled functions. A
     direct subclass is a Cython ``cdef class`` whose ``__init__`` fills in ``self.contract``, a C struct described
@@ -142,7 +190,10 @@ cdef class System:
             ("n_states", "state_size", (n_states, state_size)), ("n_actions", "action_size", (n_actions, action_size)),
         ):
             if (got[0] is None) == (got[1] is None):
-                raise ValueError(f"{one}, {other}: expected one of them, got {one}={got[0]!r}, {other}={got[1]!r}")
+                raise ValueError(
+                    f"{one}, {other}: expected one of them, got {one}={got[0]!r}, {other}={got[1]!r}; {one} where they "
+                    f"are integers, {other} where they are vectors"
+                )
         given = {"horizon": _count(horizon, "horizon", 1)}
         self.contract.horizon = given["horizon"]
         if n_states is not None:
@@ -234,6 +285,20 @@ cdef class System:
         else:
             bit_generator = self.own_generator
         return bit_generator if self.contract.flags & OCP_STOCHASTIC else None
+
+    cdef CountedGenerator counting(self):
+        """The generator for functions that are said to draw nothing, from a count of 0."""
+        if self.counted is None:
+            self.counted = CountedGenerator(np.random.PCG64())
+        self.counted.counter.draws = 0
+        return self.counted
+
+    def _undeclared_draws(self, who, remedy):
+        """Return the error of a system that draws random numbers and does not say so."""
+        return ValueError(
+            f"stochastic: {type(self).__name__} was said not to draw random numbers, but its {who} them: say {remedy} "
+            "(in a C struct: the flags OCP_STOCHASTIC and OCP_RANDOM_START)"
+        )
 
     @property
     def n_states(self):
@@ -419,11 +484,15 @@ cdef class System:
         cdef int64_t number = _count(episode, "episode", 0)
         cdef int code = OCP_FAILED
         bit_generator = self._bit_generator(rng)
+        cdef CountedGenerator counted = self.counting() if bit_generator is None else None
+        cdef ocp_bitgen *bitgen = bitgen_of(bit_generator) if counted is None else &counted.bitgen
         cdef int64_t size = self.contract.state_size
         cdef bint is_vector = self.contract.state_kind == OCP_STATE_VECTOR
         cdef _Value state = value_of("state", np.zeros(size) if is_vector else 0, is_vector, size)
         with _NO_LOCK if bit_generator is None else bit_generator.lock:
-            code = raised(self.contract.reset(instance, number, bitgen_of(bit_generator), state.memory))
+            code = raised(self.contract.reset(instance, number, bitgen, state.memory))
+        if counted is not None and counted.counter.draws != 0:
+            raise self._undeclared_draws("reset draws", "random_start=True, or stochastic=True if step draws as well")
         if code != OCP_OK:
             self._fail(code, None, None, 0)
         return state.public_form()
@@ -473,10 +542,16 @@ cdef class System:
         cdef int64_t choices = self.contract.action_size or self.contract.n_actions
         cdef _Value chosen = value_of("action", action, self.contract.action_size > 0, choices)
         bit_generator = self._bit_generator(rng)
+        cdef CountedGenerator counted = None
+        if bit_generator is None or self.contract.flags & OCP_RANDOM_START:
+            counted, bit_generator = self.counting(), None
+        cdef ocp_bitgen *bitgen = bitgen_of(bit_generator) if counted is None else &counted.bitgen
         with _NO_LOCK if bit_generator is None else bit_generator.lock:
             code = raised(self.contract.step(
-                instance, number, following.memory, chosen.memory, bitgen_of(bit_generator), &reward, &ending
+                instance, number, following.memory, chosen.memory, bitgen, &reward, &ending
             ))
+        if counted is not None and counted.counter.draws != 0:
+            raise self._undeclared_draws("step draws", "stochastic=True")
         if code != OCP_OK:
             self._fail(code, state, action, period)
         return following.public_form(), reward, ending == OCP_TERMINATED
@@ -522,7 +597,7 @@ cdef class System:
 
     def __repr__(self):
         if self.arguments is None:
-            return f"<{type(self).__name__}>"
+            return f"<{type(self).__name__}: {self._summary()}>"
         arguments = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
         return f"{type(self).__name__}({arguments})"
 

@@ -1,13 +1,13 @@
 # cython: language_level=3
 """Systems of a user's own compiled functions."""
 
-from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uintptr_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 import ctypes
 import importlib
+import math
 
 from ocpfast import _check
 from ocpfast.signatures import OPTIMAL_VALUE, RESET, STEP, STEP_MANY
@@ -103,7 +103,10 @@ def _made_again(factory, arguments, description):
 
 
 cdef class CompiledSystem(System):
-    """A system of your own compiled functions, as fast as those that come with ocpfast.
+    """CompiledSystem(step, reset, *, horizon, n_states=None, state_size=None, n_actions=None, action_size=None, \
+reward_range=(-math.inf, math.inf), parameters=None, mutable=False, stochastic=False, random_start=False, \
+adaptive=False, homogeneous=False, step_many=None, optimal_value=None, factory=None, factory_arguments=None)\n--\n
+    A system of your own compiled functions, as fast as those that come with ocpfast.
 
     Functions come as a `scipy.LowLevelCallable`, a numba cfunc or a ctypes function, with the signatures of the header
     ``ocpfast/system.h``, which says what they do; `ocpfast.signatures` spells them for numba and ctypes. They return 0,
@@ -132,8 +135,8 @@ cdef class CompiledSystem(System):
         Whether the functions write to `parameters`, as those of a system with a memory do: every simulation then has
         a copy of its own, and `step` and `reset` of this object another.
     stochastic : bool, default False
-        Whether `step` draws from `bitgen`; `reset` then may as well. Without this or `random_start`, `bitgen` is NULL
-        where a step is taken by hand.
+        Whether `step` draws from `bitgen`; `reset` then may as well. A function that draws and does not say so is an
+        error, when it is stepped by hand, in `ocpfast.solve` and in `ocpfast.run`.
     random_start : bool, default False
         Whether `reset` draws from `bitgen`.
     adaptive : bool, default False
@@ -205,7 +208,7 @@ cdef class CompiledSystem(System):
 
     def __init__(
         self, step, reset, *, horizon=None, n_states=None, state_size=None, n_actions=None, action_size=None,
-        reward_range=(-INFINITY, INFINITY), parameters=None, mutable=False, stochastic=False, random_start=False,
+        reward_range=(-math.inf, math.inf), parameters=None, mutable=False, stochastic=False, random_start=False,
         adaptive=False, homogeneous=False, step_many=None, optimal_value=None, factory=None, factory_arguments=None,
     ):
         self.description = self._describe(

@@ -1,7 +1,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from ocpfast.systems.base import System
+from ocpfast.systems.base import System, _Rng
 
 __all__ = ["LinearQuadratic"]
 
@@ -19,6 +19,10 @@ class LinearQuadratic(System):
         initial_scale: npt.ArrayLike | None = None,
         actions: npt.ArrayLike | None = None,
     ) -> None: ...
+    def reset(self, rng: _Rng = None, episode: int = 0) -> npt.NDArray[np.float64]: ...
+    def step(
+        self, state: npt.ArrayLike, action: npt.ArrayLike, period: int = 0, rng: _Rng = None
+    ) -> tuple[npt.NDArray[np.float64], float, bool]: ...
     @property
     def A(self) -> npt.NDArray[np.float64]: ...  # noqa: N802
     @property

@@ -105,7 +105,9 @@ def _rows(array):
 
 
 cdef class LinearQuadratic(System):
-    """A linear system with quadratic costs: the classical problem of optimal control.
+    """LinearQuadratic(A, B, state_cost, action_cost, horizon, initial_state=None, initial_scale=None, \
+actions=None)\n--\n
+    A linear system with quadratic costs: the classical problem of optimal control.
 
     The state x and the action u are vectors; x is followed by ``A @ x + B @ u``, and each of the `horizon`
     periods pays ``-(x @ state_cost @ x + u @ action_cost @ u)``.

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ocpfast.hypothesis import Grid
-from ocpfast.systems.base import System
+from ocpfast.systems.base import System, _Rng
 
 __all__ = ["InvertedPendulum"]
 
@@ -20,6 +20,10 @@ class InvertedPendulum(System):
         integrator: Literal["rk4", "euler"] = "rk4",
         substeps: int = 1,
     ) -> None: ...
+    def reset(self, rng: _Rng = None, episode: int = 0) -> npt.NDArray[np.float64]: ...
+    def step(
+        self, state: npt.ArrayLike, action: npt.ArrayLike, period: int = 0, rng: _Rng = None
+    ) -> tuple[npt.NDArray[np.float64], float, bool]: ...
     @property
     def instructions(self) -> str: ...
     def max_velocity(self) -> float: ...

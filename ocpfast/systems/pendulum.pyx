@@ -47,7 +47,8 @@ def _sincos(angles):
 
 
 cdef class InvertedPendulum(System):
-    """The paper's inverted pendulum on a cart, to be kept upright for an hour.
+    """InvertedPendulum(disturbance=0.0, horizon=36_000, integrator="rk4", substeps=1)\n--\n
+    The paper's inverted pendulum on a cart, to be kept upright for an hour.
 
     The state is the angle from the vertical, in radians, and the angular velocity. Actions 0, 1 and 2 push
     the cart with -50, 0 and +50 N for 0.1 s. Every step pays the 0.1 s it lasts, also the one in which the
@@ -82,8 +83,7 @@ cdef class InvertedPendulum(System):
         width = float(_floats("disturbance", disturbance, ()))
         if not 0.0 <= width <= 1e4:
             raise ValueError(f"disturbance: expected a number in 0..10000, got {width}")
-        if not isinstance(integrator, str) or integrator not in ("rk4", "euler"):
-            raise ValueError(f"integrator: expected 'rk4' or 'euler', got {integrator!r}")
+        integrator = _check.one_of(integrator, "integrator", ("rk4", "euler"))
         wanted = os.environ.get("OCPFAST_INSTRUCTIONS")
         if wanted not in (None, "scalar", "baseline", "avx2", "avx512"):
             raise ValueError(f"OCPFAST_INSTRUCTIONS: expected 'scalar', 'baseline', 'avx2' or 'avx512', got {wanted!r}")

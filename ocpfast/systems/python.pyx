@@ -1,12 +1,13 @@
 # cython: language_level=3
 """Systems that users write in Python."""
 
-from libc.math cimport INFINITY, NAN, isfinite
+from libc.math cimport NAN, isfinite
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 import copy
 import inspect
+import math
 
 import numpy as np
 
@@ -109,7 +110,7 @@ cdef class PythonMethods(System):
 
     def __init__(
         self, *, horizon=None, n_states=None, state_size=None, n_actions=None, action_size=None,
-        reward_range=(-INFINITY, INFINITY), stochastic=False, random_start=False, adaptive=False, homogeneous=False,
+        reward_range=(-math.inf, math.inf), stochastic=False, random_start=False, adaptive=False, homogeneous=False,
     ):
         for method in ("reset", "step"):
             if getattr(type(self), f"_own_{method}") is None:
@@ -282,6 +283,17 @@ class PythonSystem(PythonMethods):
 
     _own_reset = _own_step = None
     _reset_takes = _step_takes = ()
+
+    # for help() and inspect.signature, which do not see what a cdef class takes
+    def __init__(
+        self, *, horizon=None, n_states=None, state_size=None, n_actions=None, action_size=None,
+        reward_range=(-math.inf, math.inf), stochastic=False, random_start=False, adaptive=False, homogeneous=False,
+    ):
+        super().__init__(
+            horizon=horizon, n_states=n_states, state_size=state_size, n_actions=n_actions, action_size=action_size,
+            reward_range=reward_range, stochastic=stochastic, random_start=random_start, adaptive=adaptive,
+            homogeneous=homogeneous,
+        )
 
     def __init_subclass__(cls, **keywords):
         """Let callers find the checked methods, and compiled agents those that the user wrote."""

@@ -40,7 +40,8 @@ cdef extern from "ocpfast/system/table.hpp" namespace "ocp":
 
 
 cdef class Chain(System):
-    """A chain whose only reward lies at its far end: the paper's example of hard exploration.
+    """Chain(n_states)\n--\n
+    A chain whose only reward lies at its far end: the paper's example of hard exploration.
 
     An episode starts in state 0 and lasts `n_states` periods. Action 1 moves one state up, action 0 one state
     down (in state 0: nowhere), the last state is never left. Every transition from the last state pays 1, so
@@ -70,7 +71,8 @@ cdef class Chain(System):
 
 
 cdef class DeepSea(System):
-    """Deep Sea, the deterministic exploration test of bsuite.
+    """DeepSea(size, mapping_seed=None)\n--\n
+    Deep Sea, the deterministic exploration test of bsuite.
 
     A diver starts in the top left cell of a square grid and sinks one row in every period. In each cell one
     action swims right and costs ``0.01 / size``, the other swims left for free; at the sides the diver keeps
@@ -128,7 +130,8 @@ cdef class DeepSea(System):
 
 
 cdef class TableSystem(System):
-    """A finite deterministic system given as arrays.
+    """TableSystem(next_state, reward, initial_state=0, horizon=None)\n--\n
+    A finite deterministic system given as arrays.
 
     Parameters
     ----------
@@ -219,7 +222,10 @@ cdef class TableSystem(System):
         if table.size == 0:
             raise ValueError(f"next_state: expected a non-empty array, got shape {table.shape}")
         if table.dtype.kind not in "iu":
-            raise TypeError(f"next_state: expected integers, got dtype {table.dtype}")
+            raise TypeError(
+                f"next_state: expected integers, the states that actions lead to, got dtype {table.dtype}; "
+                "next_state.astype(int) where they are whole numbers"
+            )
         n_states = table.shape[-2]
         for worst in (table.min(), table.max()):
             if not -1 <= worst < n_states:

@@ -23,9 +23,10 @@ struct Solved {
 };
 
 // Writes Q*_t(x,a) into q[(t S + x) A + a] and V*_t(x) into v[t S + x]. The system has index states and actions, and
-// its steps draw nothing. keep_going() is asked after each period. Never throws except for lack of memory.
+// its steps draw nothing; `bitgen` is passed on to them. keep_going() is asked after each period. Never throws except
+// for lack of memory.
 template <class KeepGoing>
-Solved solve(const ocp_system& system, double* q, double* v, KeepGoing&& keep_going) {
+Solved solve(const ocp_system& system, double* q, double* v, KeepGoing&& keep_going, ocp_bitgen* bitgen = nullptr) {
     using Kind = Solved::Kind;
     const Instance instance(system);
     if (system.clone != nullptr && instance.get() == nullptr) return {Kind::no_memory};
@@ -45,7 +46,7 @@ Solved solve(const ocp_system& system, double* q, double* v, KeepGoing&& keep_go
                     return Solved{kind, period, pair / n_actions, action, error, state, q_now[pair]};
                 };
                 int ending = OCP_CONTINUES;
-                const int error = system.step(instance.get(), period, &state, &action, nullptr, &q_now[pair], &ending);
+                const int error = system.step(instance.get(), period, &state, &action, bitgen, &q_now[pair], &ending);
                 if (error != OCP_OK) return failed(Kind::system_error, error);
                 if (!std::isfinite(q_now[pair])) return failed(Kind::bad_reward);
                 if (ending == OCP_TRUNCATED) return failed(Kind::truncated);
