@@ -52,6 +52,7 @@ with ParallelCompile(default=2):
         cmdclass={"build_py": BuildPy},
         ext_modules=[
             core,
-            *cythonize([systems], compiler_directives={"language_level": 3}),
+            # systems state themselves how they are pickled
+            *cythonize([systems], compiler_directives={"language_level": 3, "auto_pickle": False}),
         ],
     )

@@ -161,7 +161,14 @@ class Grid:
 
 
 class Hypothesis(ABC):
-    """What all hypothesis classes share: the sizes of their domain."""
+    """What all hypothesis classes share: the sizes of their domain.
+
+    Examples
+    --------
+    >>> import ocpfast as ocp
+    >>> isinstance(ocp.TabulaRasa(3, 2, horizon=4), ocp.Hypothesis)
+    True
+    """
 
     _n_actions: int
     _horizon: int | None
@@ -198,7 +205,19 @@ class Hypothesis(ABC):
 
     @abstractmethod
     def eluder_dimension(self) -> int:
-        """Eluder dimension: the most episodes that can be suboptimal if Q* is in the class (Theorem 1)."""
+        """Eluder dimension: the most episodes that can be suboptimal if Q* is in the class (Theorem 1).
+
+        Returns
+        -------
+        int
+            At most this many episodes are suboptimal if Q* is in the class.
+
+        Examples
+        --------
+        >>> import ocpfast as ocp
+        >>> ocp.TabulaRasa(n_states=50, n_actions=2, horizon=50).eluder_dimension()
+        5000
+        """
 
     def _in_class_units(self, bounds: list[float]) -> list[float]:
         """Bounds on rewards as bounds on the values in which the class thinks."""

@@ -308,8 +308,9 @@ class Result:
     def __repr__(self) -> str:
         simulations, episodes = self._rewards.shape
         facts = [f"{count(simulations, 'simulation')} x {count(episodes, 'episode')}"]
-        facts += [f"mean reward {self._rewards.mean():.6g}"] if self._rewards.size else []
-        facts += [f"{self.suboptimal().sum() / simulations:.6g} suboptimal each"] if self._optimal is not None else []
+        if self._rewards.size:
+            facts.append(f"mean reward {self._rewards.mean():.6g}")
+            facts += [f"{self.suboptimal().mean():.6g} suboptimal each"] if self._optimal is not None else []
         facts += ["with agents"] if self._agents is not None else []
         return f"<Result: {', '.join(facts)}>"
 

@@ -58,6 +58,21 @@ class Interrupted(KeyboardInterrupt):
         Rewards of the complete simulations; of `learn`, of the complete episodes.
     simulations : list of int
         Which simulations they are; of `learn`, none.
+
+    Examples
+    --------
+    Here it is the report of the progress that presses Ctrl-C:
+
+    >>> import ocpfast as ocp
+    >>> def impatient(episodes):
+    ...     raise KeyboardInterrupt
+    >>> agent = ocp.OCP(ocp.TabulaRasa(20, 2, horizon=20))
+    >>> try:
+    ...     result = ocp.run(agent, ocp.Chain(20), simulations=3, progress=impatient)
+    ... except ocp.Interrupted as interrupted:
+    ...     partial = interrupted.result
+    >>> partial.rewards.shape[1]
+    1000
     """
 
     def __init__(self, result: Result, simulations: list[int], message: str | None = None) -> None:

@@ -83,7 +83,10 @@ class Signature:
             def step(instance, period, state, action, bitgen, reward, ending):
                 ...
         """
-        types: Any = importlib.import_module("numba").types
+        try:
+            types: Any = importlib.import_module("numba").types
+        except ImportError:
+            raise ImportError("numba: it is not installed; pip install numba") from None
         known: dict[str, Any] = {"int": types.intc, "int64_t": types.int64, "double": types.float64}
         open_arguments = [name for name, kind in zip(self._names, self._kinds[1:], strict=True) if kind == "void*"]
         for name, pointee in pointees.items():

@@ -27,6 +27,15 @@ class Solution:
         Q*_t(x, a): the largest sum of rewards from period t on, if action a is taken in state x.
     v : ndarray of shape (H, S)
         V*_t(x), the largest of Q*_t(x, .).
+
+    Examples
+    --------
+    >>> import ocpfast as ocp
+    >>> solution = ocp.solve(ocp.Chain(4))
+    >>> solution
+    <Solution: H=4, 4 states, 2 actions>
+    >>> solution.q.shape, solution.v.shape
+    ((4, 4, 2), (4, 4))
     """
 
     q: NDArray[np.float64]

@@ -37,21 +37,65 @@ def __dir__() -> list[str]:
 
 
 class SuboptimalBound(NamedTuple):
-    """At most `episodes` episodes lose more than `loss`."""
+    """At most `episodes` episodes lose more than `loss`.
+
+    Attributes
+    ----------
+    episodes : int
+        How many.
+    loss : float
+        V*_0(x) minus the reward of an episode.
+
+    Examples
+    --------
+    >>> import ocpfast as ocp
+    >>> bound = ocp.theory.suboptimal_bound(ocp.TabulaRasa(n_states=50, n_actions=2, horizon=50))
+    >>> bound.episodes
+    5000
+    """
 
     episodes: int
     loss: float
 
 
 class PartitionCount(NamedTuple):
-    """The best number of partitions, and the bound on regret with it."""
+    """The best number of partitions, and the bound on regret with it.
+
+    Attributes
+    ----------
+    partitions : int
+        The number.
+    bound : float
+        The bound on regret.
+
+    Examples
+    --------
+    >>> import ocpfast as ocp
+    >>> partitions, bound = ocp.theory.PartitionCount(partitions=3, bound=12.5)
+    >>> partitions
+    3
+    """
 
     partitions: int
     bound: float
 
 
 class ExplorationBound(NamedTuple):
-    """What random exploration of the chain costs: episodes until the first reward, and regret, both in expectation."""
+    """What random exploration of the chain costs: episodes until the first reward, and regret, both in expectation.
+
+    Attributes
+    ----------
+    episodes : float
+        The expected number of episodes until the first reward.
+    regret : float
+        The expected regret.
+
+    Examples
+    --------
+    >>> import ocpfast as ocp
+    >>> ocp.theory.exploration_lower_bound(n_states=50).episodes
+    562949953421312.0
+    """
 
     episodes: float
     regret: float

@@ -26,6 +26,12 @@ __all__ = [
     "TableSystem",
 ]
 
+
+def __dir__() -> list[str]:
+    """What there is for users, without the modules where it is defined."""
+    return sorted([*__all__, "__test__"])
+
+
 # Doctest looks here for the examples of compiled classes and of their methods; by itself it finds none of them.
 __test__ = {name: globals()[name].__doc__ for name in __all__} | {
     f"{module.__name__}.{place}": text

@@ -1,6 +1,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from typing_extensions import Self
+
 from ocpfast.systems.base import System
 
 __all__ = ["CompiledSystem"]
@@ -31,3 +33,5 @@ class CompiledSystem(System):
         factory: str | None = None,
         factory_arguments: dict[str, Any] | None = None,
     ) -> None: ...
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self: ...

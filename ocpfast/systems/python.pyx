@@ -286,7 +286,7 @@ class PythonSystem(PythonMethods):
 
     # for help() and inspect.signature, which do not see what a cdef class takes
     def __init__(
-        self, *, horizon=None, n_states=None, state_size=None, n_actions=None, action_size=None,
+        self, *, horizon, n_states=None, state_size=None, n_actions=None, action_size=None,
         reward_range=(-math.inf, math.inf), stochastic=False, random_start=False, adaptive=False, homogeneous=False,
     ):
         super().__init__(
