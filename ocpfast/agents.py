@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import warnings
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -93,11 +93,11 @@ class OCP(Agent):
     def __init__(
         self,
         hypothesis: Hypothesis,
-        selection: str = "all",
+        selection: Literal["all", "eluder", "first", "window"] = "all",
         window: int | None = None,
-        ties: str = "first",
-        replay: bool | str = False,
-        update: str = "episode",
+        ties: Literal["first", "random", "least_visited", "directed"] = "first",
+        replay: bool | Literal["stationary"] = False,
+        update: Literal["episode", "period"] = "episode",
         discount: float = 1.0,
         bounds: tuple[float, float] | None = None,
         reward_bound: float | None = None,

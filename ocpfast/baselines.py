@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -103,7 +103,7 @@ class LSVI(_ValueAgent):
         exploration: Exploration | None = _GREEDY,
         rng: Seed = None,
         *,
-        ties: str = "random",
+        ties: Literal["random", "first"] = "random",
         sweeps: int = 36_000,
     ) -> None:
         explorer = core_of(exploration, ties)
@@ -195,7 +195,7 @@ class QLearning(_ValueAgent):
         initial: float = np.inf,
         exploration: Exploration | None = None,
         discount: float = 1.0,
-        ties: str = "first",
+        ties: Literal["first", "random"] = "first",
         rng: Seed = None,
     ) -> None:
         table = TabulaRasa(n_states, n_actions, horizon)

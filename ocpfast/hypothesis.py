@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -314,7 +314,9 @@ class TabulaRasa(_Aggregation):
     TabulaRasa(n_states=50, n_actions=2, horizon=50)
     """
 
-    def __init__(self, n_states: int, n_actions: int, horizon: int | None, lower: str = "off") -> None:
+    def __init__(
+        self, n_states: int, n_actions: int, horizon: int | None, lower: Literal["off", "exact"] = "off"
+    ) -> None:
         self._set_common(n_actions, horizon, lower)
         self._n_states = _check.integer(n_states, "n_states", 1)
         _check.n_cells(self._n_states * self._n_actions * (self._horizon or 1), "n_states, n_actions, horizon")
@@ -376,7 +378,11 @@ class StateAggregation(_Aggregation):
     """
 
     def __init__(
-        self, partition: ArrayLike | Grid, n_actions: int, horizon: int | None = None, lower: str = "off"
+        self,
+        partition: ArrayLike | Grid,
+        n_actions: int,
+        horizon: int | None = None,
+        lower: Literal["off", "exact"] = "off",
     ) -> None:
         self._set_common(n_actions, horizon, lower)
         self._description: Grid | NDArray[np.int64]

@@ -29,7 +29,8 @@ def _class_for(system: System) -> str:
     if system.action_size is not None:
         return f"Quadratic({system.state_size}, {system.action_size}, horizon={system.horizon})"
     if system.n_states is None:
-        return f"StateAggregation(Grid(edges), n_actions={system.n_actions})"
+        cells = "system.partition()" if hasattr(system, "partition") else "Grid(edges)"
+        return f"StateAggregation({cells}, n_actions={system.n_actions})"
     return f"TabulaRasa({system.n_states}, {system.n_actions}, horizon={system.horizon})"
 
 

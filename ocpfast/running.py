@@ -230,7 +230,7 @@ def run(
     first_number = _check.integer(first_simulation, "first_simulation", 0, 2**32 - n)
     report = progress if callable(progress) else None
     show = report is None and _check.flag(progress, "progress")
-    job = _Job(agent, system, episodes, n, Streams(rng, first_number), keep_agents)
+    job = _Job(agent, system, episodes, n, Streams(rng, first_number), _check.flag(keep_agents, "keep_agents"))
     chunk = _chunk(n, n_workers, system)
     parts = [(first, min(first + chunk, n)) for first in range(0, n, chunk)]
     with Bar(total=n * episodes, unit="episode", unit_scale=True, disable=not show) as bar:

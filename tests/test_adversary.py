@@ -330,7 +330,7 @@ def step(contract, instance, state, action):
     [
         ((0, 1), ValueError, "n_features: expected an integer in 1..1048576, got 0"),
         ((2**20 + 1, 1), ValueError, "n_features: expected an integer in 1..1048576, got 1048577"),
-        ((1.0, 1), TypeError, "n_features: expected an integer in 1..1048576, got 1.0"),
+        ((1.0, 1), TypeError, "n_features: expected an integer in 1..1048576, got 1.0; int() makes it one"),
         ((1, 0), ValueError, "horizon: expected an integer >= 1, got 0"),
         ((1, 2**63), ValueError, "horizon: expected an integer below 2**63, got 9223372036854775808"),
         ((1, 1, -0.5), ValueError, "reward_bound: expected a number >= 0, got -0.5"),

@@ -330,5 +330,6 @@ def test_statistics_and_repr():
     assert statistics["periods"] == 8 and statistics["transitions"] > 0
     assert statistics["constraints"] == statistics["determined"] == agent.n_constraints > 0
     assert repr(agent) == (
-        "OCP(TabulaRasa(n_states=3, n_actions=2, horizon=4), selection='eluder', ties='directed', replay=True)"
+        "<OCP(TabulaRasa(n_states=3, n_actions=2, horizon=4), selection='eluder', ties='directed', replay=True): "
+        "2 episodes, 8 constraints>"
     )

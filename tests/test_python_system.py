@@ -181,7 +181,11 @@ class TestSteppingByHand:
             (lambda: Chain(5).step(5, 0), ValueError, "state: expected an integer in 0..4, got 5"),
             (lambda: Chain(5).step(0, 2), ValueError, "action: expected an integer in 0..1, got 2"),
             (lambda: Chain(5).step(0, 0, 5), ValueError, "period: expected an integer in 0..4, got 5"),
-            (lambda: Chain(5).step(0.0, 0), TypeError, "state: expected an integer in 0..4, got 0.0"),
+            (
+                lambda: Chain(5).step(0.0, 0),
+                TypeError,
+                "state: expected an integer in 0..4, got 0.0; int() makes it one",
+            ),
             (lambda: Walk().step([1.0], 0), ValueError, "state: expected 2 numbers, got shape (1,)"),
             (lambda: Walk().reset(rng=-1), ValueError, "rng: expected an integer >= 0, got -1"),
             (lambda: Walk().reset(episode=-1), ValueError, "episode: expected an integer >= 0, got -1"),
@@ -233,13 +237,13 @@ BAD_OUTCOMES = [
     ([0, 0.0, False], TypeError, f"{OUTCOME} [0, 0.0, False]"),
     ((3, 0.0, False), ValueError, "step: next_state: expected an integer in 0..2, got 3"),
     ((-1, 0.0, True), ValueError, "step: next_state: expected an integer in 0..2, got -1"),
-    ((1.0, 0.0, False), TypeError, "step: next_state: expected an integer in 0..2, got 1.0"),
+    ((1.0, 0.0, False), TypeError, "step: next_state: expected an integer in 0..2, got 1.0; int() makes it one"),
     ((None, 0.0, False), TypeError, "step: next_state: expected an integer in 0..2, got None"),
     ((0, np.nan, False), ValueError, "step: reward: expected a finite number, got nan"),
     ((0, np.inf, False), ValueError, "step: reward: expected a finite number, got inf"),
-    ((0, "1", False), TypeError, "step: reward: expected a finite number, got '1'"),
+    ((0, "1", False), TypeError, "step: reward: expected a finite number, got '1'; float() makes it one"),
     ((0, 10.0, False), ValueError, "step: reward: expected one in the reward_range (0.0, 9.0), got 10.0"),
-    ((0, 0.0, 1), TypeError, "step: terminated: expected True or False, got 1"),
+    ((0, 0.0, 1), TypeError, "step: terminated: expected True or False, got 1; bool() makes it one"),
     ((0, 0.0, None), TypeError, "step: terminated: expected True or False, got None"),
 ]
 
@@ -262,7 +266,11 @@ class TestWhatGoesWrong:
         [
             (3, ValueError, "reset: state: expected an integer in 0..2, got 3"),
             (None, TypeError, "reset: state: expected an integer in 0..2, got None"),
-            ((0, {}), TypeError, "reset: state: expected an integer in 0..2, got (0, {})"),
+            (
+                (0, {}),
+                TypeError,
+                "reset: state: expected an integer in 0..2, got (0, {}); Gymnasium's reset() returns (state, info): pass the first of them",
+            ),
         ],
     )
     def test_what_reset_returns(self, state, error, message):

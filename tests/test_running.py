@@ -152,7 +152,7 @@ class TestBadInput:
     @pytest.mark.parametrize(
         "changes, error, message",
         [
-            ({"system": "chain"}, TypeError, r"system: expected a System, got 'chain'"),
+            ({"system": "chain"}, TypeError, r"system: expected a System such as Chain, got 'chain'"),
             ({"agent": 3}, TypeError, r"agent: expected an agent such as OCP"),
             ({"agent": [3]}, TypeError, r"agent: expected an agent such as OCP"),
             ({"agent": lambda rng: 3}, TypeError, r"agent: expected an agent such as OCP"),

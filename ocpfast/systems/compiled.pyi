@@ -1,9 +1,10 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy.typing as npt
 from typing_extensions import Self
 
-from ocpfast.systems.base import System
+from ocpfast.systems.base import System, _Rng, _State
 
 __all__ = ["CompiledSystem"]
 
@@ -33,5 +34,9 @@ class CompiledSystem(System):
         factory: str | None = None,
         factory_arguments: dict[str, Any] | None = None,
     ) -> None: ...
+    def reset(self, rng: _Rng = None, episode: int = 0) -> _State: ...
+    def step(
+        self, state: npt.ArrayLike, action: npt.ArrayLike, period: int = 0, rng: _Rng = None
+    ) -> tuple[_State, float, bool]: ...
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, memo: dict[int, Any]) -> Self: ...

@@ -1,5 +1,3 @@
-from typing import Any
-
 from ocpfast.systems.base import System
 
 __all__ = ["PythonSystem"]
@@ -21,6 +19,3 @@ class PythonSystem(System):
         adaptive: bool = False,
         homogeneous: bool = False,
     ) -> None: ...
-    # subclasses take what they need of the arguments, which type checkers allow for these signatures alone
-    def reset(self, *arguments: Any, **keywords: Any) -> Any: ...
-    def step(self, *arguments: Any, **keywords: Any) -> Any: ...
