@@ -177,7 +177,7 @@ def _measure_q_learning(task: Task, seeds: int, episodes: int) -> Measured:
 def _until_greedy(task: Task, epsilon: float, episodes: int, seed: int) -> int | None:
     """After how many episodes the greedy policy is optimal, looked at every ten episodes or twentieth of them."""
     sequence = np.random.SeedSequence(seed)
-    agent = ocp.QLearning(
+    agent: Agent = ocp.QLearning(
         task.table.n_states, task.table.n_actions, exploration=ocp.EpsilonGreedy(epsilon), rng=sequence, **Q_LEARNING
     )
     done = 0

@@ -11,6 +11,7 @@ import numpy as np
 
 from ocpfast import _check
 from ocpfast.agent import Agent
+from ocpfast.mistakes import not_an_agent
 from ocpfast.results import Result
 from ocpfast.running import Bar, Interrupted
 from ocpfast.systems import System
@@ -81,7 +82,7 @@ def learn(
     array([1., 1., 1., 1., 1.])
     """
     if not isinstance(agent, Agent):
-        raise TypeError(f"agent: expected an agent such as OCP, got {agent!r}")
+        raise not_an_agent(agent, "an agent such as OCP", "learn(agent, env, episodes)")
     episodes = _check.integer(episodes, "episodes", 1)
     if max_steps is not None:
         max_steps = _check.integer(max_steps, "max_steps", 1)

@@ -48,11 +48,11 @@ def not_a_system(given: Any, caller: str) -> TypeError:
     return TypeError(f"system: expected a System such as Chain, got {given!r}{remedy}")
 
 
-def not_an_agent(given: Any, expected: str) -> TypeError:
-    """The error of `run` where the agent is something else."""
+def not_an_agent(given: Any, expected: str, order: str = "run(agent, system)") -> TypeError:
+    """The error of `run` or `learn` where the agent is something else; `order` is that of their arguments."""
     remedy = _check.hint(given, "agent")
     if isinstance(given, Hypothesis):
         remedy = "; OCP(hypothesis) is an agent that learns it"
-    elif isinstance(given, System):
-        remedy = "; the order is run(agent, system)"
+    elif isinstance(given, System) or (hasattr(given, "reset") and hasattr(given, "step")):
+        remedy = f"; the order is {order}"
     return TypeError(f"agent: expected {expected}, got {given!r}{remedy}")

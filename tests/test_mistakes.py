@@ -124,6 +124,35 @@ MISTAKES = [
         "executor: expected a concurrent.futures.Executor such as a ProcessPoolExecutor, got 4",
     ),
     (
+        lambda: ocp.learn(CHAIN, agent(), 5),
+        TypeError,
+        "agent: expected an agent such as OCP, got Chain(n_states=4); the order is learn(agent, env, "
+        "episodes)",
+    ),
+    (
+        lambda: ocp.learn(Environment(), agent(), 5),
+        TypeError,
+        "agent: expected an agent such as OCP, got <Environment>; the order is learn(agent, env, episodes)",
+    ),
+    (
+        lambda: ocp.learn(ocp.OCP, Environment(), 5),
+        TypeError,
+        "agent: expected an agent such as OCP, got <class 'ocpfast.agents.OCP'>; that is the class itself, "
+        "make one: OCP(...)",
+    ),
+    (
+        lambda: ocp.learn(agent(), CHAIN, 5),
+        TypeError,
+        "env: expected a Gymnasium environment, or one with the interface of dm_env, got Chain(n_states=4); "
+        "ocpfast.run runs agents in systems, and ocpfast.gym.SystemEnv makes environments of them",
+    ),
+    (
+        lambda: ocp.learn(agent(), "FrozenLake-v1", 5),
+        TypeError,
+        "env: expected a Gymnasium environment, or one with the interface of dm_env, got 'FrozenLake-v1'; "
+        "gymnasium.make('FrozenLake-v1') makes one",
+    ),
+    (
         lambda: ocp.OCP(ocp.TabulaRasa),
         TypeError,
         "hypothesis: expected a hypothesis class such as TabulaRasa, got <class "
@@ -145,8 +174,8 @@ MISTAKES = [
         lambda: ocp.OCP(PENDULUM),
         TypeError,
         "hypothesis: expected a hypothesis class such as TabulaRasa, got InvertedPendulum(disturbance=0.0, "
-        "horizon=36000, integrator='rk4', substeps=1); StateAggregation(Grid(edges), n_actions=3) would be "
-        "one for this system",
+        "horizon=36000, integrator='rk4', substeps=1); StateAggregation(system.partition(), n_actions=3) "
+        "would be one for this system",
     ),
     (
         lambda: ocp.OCP(ocp.LinearQuadratic([[1.0]], [[1.0]], [[1.0]], [[1.0]], horizon=4, initial_state=[1.0])),

@@ -220,7 +220,7 @@ def test_the_state_after_a_violent_step_is_finite(integrator, velocity):
         ({"disturbance": math.nan}, ValueError, "disturbance: expected finite numbers, got nan"),
         ({"disturbance": "2.5"}, TypeError, "disturbance: expected real numbers, got '2.5' (str)"),
         ({"horizon": 0}, ValueError, "horizon: expected an integer >= 1, got 0"),
-        ({"horizon": 1.0}, TypeError, "horizon: expected an integer >= 1, got 1.0"),
+        ({"horizon": 1.0}, TypeError, "horizon: expected an integer >= 1, got 1.0; int() makes it one"),
         (
             {"integrator": "rk5"},
             ValueError,

@@ -269,7 +269,8 @@ class TestWhatGoesWrong:
             (
                 (0, {}),
                 TypeError,
-                "reset: state: expected an integer in 0..2, got (0, {}); Gymnasium's reset() returns (state, info): pass the first of them",
+                "reset: state: expected an integer in 0..2, got (0, {}); "
+                "Gymnasium's reset() returns (state, info): pass the first of them",
             ),
         ],
     )

@@ -431,7 +431,7 @@ def test_descriptions():
     ("arguments", "message"),
     [
         ((0, 1, 1), "n_state: expected an integer in 1..1024, got 0"),
-        ((1, 2.0, 1), "n_action: expected an integer in 1..1024, got 2.0; int() makes it one"),
+        ((1, 2.0, 1), "n_action: expected an integer in 1..1024, got 2.0; int\\(\\) makes it one"),
         ((1, 1, 0), "horizon: expected an integer >= 1, got 0"),
         ((1024, 1024, 10**6), "n_state, n_action, horizon: 2098176000000 parameters, expected at most 1073741824"),
         ((1, 2, 3, [[1.0]]), r"actions: expected shape \(A, 2\) with A >= 1, got \(1, 1\)"),

@@ -97,7 +97,7 @@ class Steered(ocp.Chain):
 @pytest.mark.parametrize(
     "system, error, message",
     [
-        (3, TypeError, "system: expected a System, got 3"),
+        (3, TypeError, "system: expected a System such as Chain, got 3"),
         (Slow([[0]], [[0.0]], horizon=1), TypeError, "system: Slow.step is Python, which solve() cannot call; a "),
         (Dice(3), ValueError, "system: expected deterministic steps, got a system that draws random numbers in them"),
         (Steered(3), ValueError, "system: expected finitely many actions, got vectors"),
@@ -153,6 +153,7 @@ class Own:
 
     def __init__(self, outcome, flags=0, n_states=3, n_actions=2, horizon=4):
         self.calls = []
+        self.bit_generator = np.random.PCG64(0)
 
         def step(instance, period, state, action, bitgen, reward, ending):
             self.calls.append((period, state[0], action[0]))
@@ -166,7 +167,7 @@ class Own:
         self.q, self.v = np.full((horizon, n_states, n_actions), np.nan), np.full((horizon, n_states), np.nan)
 
     def solve(self):
-        _core.solve(self.capsule, self.q, self.v)
+        _core.solve(self.capsule, self.bit_generator.capsule, self.q, self.v)
         return self
 
 

@@ -290,12 +290,14 @@ class TestTable:
             (
                 {"next_state": np.zeros((2, 2))},
                 TypeError,
-                "next_state: expected integers, the states that actions lead to, got dtype float64; next_state.astype(int) where they are whole numbers",
+                "next_state: expected integers, the states that actions lead to, got dtype float64; "
+                "next_state.astype(int) where they are whole numbers",
             ),
             (
                 {"next_state": [[True, False]]},
                 TypeError,
-                "next_state: expected integers, the states that actions lead to, got dtype bool; next_state.astype(int) where they are whole numbers",
+                "next_state: expected integers, the states that actions lead to, got dtype bool; "
+                "next_state.astype(int) where they are whole numbers",
             ),
             ({"next_state": [[0, -2], [0, 0]]}, ValueError, "next_state: expected integers in -1..1, got -2"),
             ({"next_state": [[0, 2], [0, 0]]}, ValueError, "next_state: expected integers in -1..1, got 2"),

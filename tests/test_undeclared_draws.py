@@ -9,6 +9,7 @@ from own_systems import compile_library
 
 import ocpfast as ocp
 from ocpfast.signatures import RESET, STEP, STEP_MANY
+from ocpfast.systems.lanes import Lanes
 
 SOURCE = """
 #include <ocpfast/system.h>
@@ -119,6 +120,24 @@ def test_in_run(system, step, reset, many):
     many = many and step == "drawing"
     with pytest.raises(ValueError, match=re.escape(EITHER_DRAWS + FLAGS)):
         ocp.run(agent(), system(step, reset, many), episodes=5, simulations=30, progress=False)
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_in_lanes(system, many):
+    all_of_them = np.ones(3, dtype=bool)
+    lanes = Lanes(system("drawing", "drawing", many), 3)
+    with pytest.raises(ValueError, match=re.escape(RESET_DRAWS + FLAGS)):
+        lanes.reset(all_of_them)
+    for said in ({}, {"random_start": True}):
+        lanes = Lanes(system("drawing", "drawing" if said else "still", many, **said), 3)
+        lanes.reset(all_of_them)
+        before = lanes.states
+        with pytest.raises(ValueError, match=re.escape(STEP_DRAWS + FLAGS)):
+            lanes.step(np.zeros(3, dtype=int), all_of_them)
+        assert (lanes.states == before).all()
+    lanes = Lanes(system("still", "still"), 3)
+    lanes.reset(all_of_them)
+    assert lanes.step(np.array([0, 1, 0]), all_of_them)[0].tolist() == [0.5, 0.5, 0.5]
 
 
 def test_what_is_said_runs(system):

@@ -162,6 +162,7 @@ def agents() -> ocp.OCP:
     assert_type(agent.hypothesis, ocp.Hypothesis)
     assert_type(agent.copy(rng=1), ocp.OCP)
     certificate = agent.certificate()
+    assert_type(certificate, ocp.Certificate)
     assert_type(certificate.remaining, int | None)
     assert_type(certificate.valid, bool)
     lsvi = ocp.LSVI(hypothesis, ocp.Boltzmann(0.5), ties="first")
@@ -191,6 +192,17 @@ def running(agent: ocp.OCP) -> ocp.Result:
         assert_type(error.result, ocp.Result)
         assert_type(error.simulations, list[int])
     return result
+
+
+class Lake:
+    """An environment with Gymnasium's interface; `learn` takes Gymnasium's own alone, so this is for the types."""
+
+
+def learning(agent: ocp.Agent) -> None:
+    try:
+        assert_type(ocp.learn(agent, Lake(), episodes=1, progress=False), ocp.Result)
+    except TypeError as error:
+        assert str(error).startswith("env: expected a Gymnasium environment")
 
 
 def saving(agent: ocp.Agent, result: ocp.Result) -> None:
@@ -226,6 +238,7 @@ def main() -> None:
     assert walk.rewards.shape == (1, 5)
     agent = agents()
     result = running(agent)
+    learning(agent.copy())
     saving(result.agents[0], result)
     theory()
 

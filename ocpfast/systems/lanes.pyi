@@ -2,6 +2,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import Self
 
 from ocpfast.systems.base import System
 
@@ -10,7 +11,7 @@ __all__ = ["Lanes"]
 __test__: dict[str, str]
 
 class Lanes:
-    def __init__(self, system: System, n: int) -> None: ...
+    def __new__(cls, system: System, n: int) -> Self: ...
     @property
     def states(self) -> npt.NDArray[Any]: ...
     @property

@@ -9,7 +9,8 @@ import numpy as np
 
 from ocpfast import _check
 from ocpfast.systems.base cimport (
-    OCP_NEEDS_GIL, OCP_OK, OCP_STATE_VECTOR, OCP_STOCHASTIC, OCP_TERMINATED, System, ocp_bitgen, ocp_system
+    OCP_NEEDS_GIL, OCP_OK, OCP_RANDOM_START, OCP_STATE_VECTOR, OCP_STOCHASTIC, OCP_TERMINATED, CountedGenerator, System,
+    ocp_bitgen, ocp_system
 )
 from ocpfast.systems.base import _floats
 
@@ -17,7 +18,8 @@ __all__ = ["Lanes"]
 
 
 cdef class Lanes:
-    """Simulations of one system side by side, each with its own period, episode, memory and generator.
+    """Lanes(system, n)\n--\n
+    Simulations of one system side by side, each with its own period, episode, memory and generator.
 
     A step of them is one compiled call, by the system's own kernel for many where it has one. States that follow are
     kept only if no lane failed.
@@ -49,6 +51,7 @@ cdef class Lanes:
     cdef int64_t[::1] memory        # the same, as words
     cdef list generators            # kept alive: bitgens points into them
     cdef vector[ocp_bitgen *] bitgens
+    cdef CountedGenerator counted   # for functions that are said to draw nothing
     cdef vector[void *] instances
     cdef void (*destroy)(void *instance) noexcept nogil  # of the lanes' own instances; NULL where they share one
     cdef vector[int64_t] periods    # the horizon where no episode is under way
@@ -79,7 +82,11 @@ cdef class Lanes:
         self.array = np.zeros((self.n, self.words)) if is_vector else np.zeros(self.n, dtype=np.int64)
         self.memory = self.array.reshape(-1).view(np.int64)
         self.generators = [None] * self.n
-        self.bitgens.resize(self.n)
+        self.counted = CountedGenerator(np.random.PCG64())
+        cdef ocp_bitgen *unseeded = &self.counted.bitgen
+        if system.contract.flags & OCP_STOCHASTIC:
+            unseeded = NULL
+        self.bitgens.resize(self.n, unseeded)
         self.periods.resize(self.n, system.contract.horizon)
         self.episodes.resize(self.n)
         if system.contract.clone != NULL:
@@ -138,10 +145,16 @@ cdef class Lanes:
                 code = self.system.contract.reset(
                     self.instances[lane], self.episodes[lane], self.bitgens[lane], &self.memory[lane * self.words]
                 )
+                self._check_draws("reset draws", "random_start=True, or stochastic=True if step draws as well")
                 if code != OCP_OK:
                     self.system._fail(code, None, None, 0)
             self.periods[lane] = 0
             self.episodes[lane] += 1
+
+    def _check_draws(self, who, remedy):
+        if self.counted.counter.draws != 0:
+            self.counted.counter.draws = 0
+            raise self.system._undeclared_draws(who, remedy)
 
     def _checked(self, mask):
         array = np.asarray(mask)
@@ -188,6 +201,7 @@ cdef class Lanes:
         try:
             with nogil:
                 code = self._step(wanted, action, action_words)
+            self._check_draws("step draws", "stochastic=True")
             if code != OCP_OK:
                 self._fail(given)
             for k in range(<int64_t>self.chosen.size()):
@@ -212,6 +226,7 @@ cdef class Lanes:
         cdef const ocp_system *contract = &self.system.contract
         cdef int64_t lane, k, i, lanes
         cdef int code, error = OCP_OK
+        cdef bint only_reset_draws = contract.flags & OCP_RANDOM_START
         self.chosen.clear()
         self.moved_actions.clear()
         for lane in range(self.n):
@@ -230,7 +245,7 @@ cdef class Lanes:
             lane = self.chosen[k]
             self.moved_periods[k] = self.periods[lane]
             self.moved_instances[k] = self.instances[lane]
-            self.moved_bitgens[k] = self.bitgens[lane]
+            self.moved_bitgens[k] = &self.counted.bitgen if only_reset_draws else self.bitgens[lane]
             for i in range(self.words):
                 self.moved[i * lanes + k if self._in_columns() else k * self.words + i] = self.memory[
                     lane * self.words + i
