@@ -56,7 +56,7 @@ def work_off(parts: Iterable[Part], place: Place, workers: int, watch: Callable[
                 future = place.submit(waiting[0])
                 pending[future] = waiting.popleft()
             done, _ = wait(pending, _REFRESH_SECONDS, FIRST_COMPLETED)
-            for future in done:
+            for future in [one for one in pending if one in done]:  # in order: of several errors the first is told
                 place.settle(future, pending[future])
                 del pending[future]
             watch()

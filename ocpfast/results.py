@@ -35,7 +35,7 @@ _DAMAGE = (
 def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], object]) -> None:
     """Write beside the target and rename, so that the target is never half a file."""
     target = Path(_check.path(path))
-    if not target.parent.is_dir():
+    if not target.parent.exists():
         raise FileNotFoundError(f"path: there is no directory {str(target.parent)!r}; make it first")
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:

@@ -423,7 +423,7 @@ def test_action_for_action(name, library, tmp_path):
         assert_same_agent(ocp.load_agent(tmp_path / "c.ocp"), agent) if "rng" in for_python else None
         agent = ocp.load_agent(tmp_path / "c.ocp")
         twin = CAgent.load(library, tmp_path / "python.ocp")
-    assert repr(agent) == repr(ocp.OCP(hypothesis, **for_python))
+    assert repr(agent).removeprefix("<").startswith(repr(ocp.OCP(hypothesis, **for_python)))
     if "random" in for_python.values():
         assert agent._rng.bit_generator.state["state"] != np.random.PCG64(for_python["rng"]).state["state"]
     play_both(agent, twin, name, seed=1)
