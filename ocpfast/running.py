@@ -47,6 +47,7 @@ _CHUNKS_PER_WORKER = 16
 # Simulations side by side, where the system steps many: with 12 or more the processor is busy, and what they know of
 # the states they visit should stay in its caches.
 _LANES = 24
+_WIDTH = 4  # of a vector register, in doubles: the last one of a part should not be half empty
 
 
 class Interrupted(KeyboardInterrupt):
@@ -231,8 +232,7 @@ def run(
     report = progress if callable(progress) else None
     show = report is None and _check.flag(progress, "progress")
     job = _Job(agent, system, episodes, n, Streams(rng, first_number), _check.flag(keep_agents, "keep_agents"))
-    chunk = _chunk(n, n_workers, system)
-    parts = [(first, min(first + chunk, n)) for first in range(0, n, chunk)]
+    parts = _parts(n, n_workers, system)
     with Bar(total=n * episodes, unit="episode", unit_scale=True, disable=not show) as bar:
 
         def watch() -> None:
@@ -311,13 +311,16 @@ def _check_fit(agent: object, system: System) -> Agent:
     return agent
 
 
-def _chunk(simulations: int, workers: int, system: System) -> int:
-    """How many simulations a worker gets at a time."""
+def _parts(simulations: int, workers: int, system: System) -> list[Part]:
+    """Which simulations go together: as many parts for each worker, as even as possible."""
     if not system.steps_many:
-        return max(1, simulations // (workers * _CHUNKS_PER_WORKER))
-    share = -(-simulations // workers)
-    rounds = -(-share // _LANES)  # as even as possible: lanes that are empty at the end are lost
-    return -(-share // rounds)
+        size = max(1, simulations // (workers * _CHUNKS_PER_WORKER))
+        return [(first, min(first + size, simulations)) for first in range(0, simulations, size)]
+    n = min(simulations, workers * -(-simulations // (workers * _LANES)))
+    unit = _WIDTH if simulations >= n * _WIDTH else 1
+    units = -(-simulations // unit)
+    bounds = [min(unit * (units * i // n), simulations) for i in range(n + 1)]
+    return list(itertools.pairwise(bounds))
 
 
 class _Job:
