@@ -9,7 +9,7 @@ optimistic one left. If Q* is in the class, the number of suboptimal episodes is
 >>> agent = ocp.OCP(hypothesis, replay=True, ties="directed")
 >>> result = ocp.run(agent, system, episodes=200, simulations=3, rng=0, progress=False)
 >>> result.regret()[:, -1]
-array([19., 19., 19.])
+array([38., 38., 38.])
 
 Where to look: `OCP` for what an agent can do, one step at a time or in `run`; `LSVI`, `QLearning` and `RandomPolicy` to
 compare it with. Hypothesis classes: `TabulaRasa`, `StateAggregation` (of labels or a `Grid`), `LinearFeatures`,
