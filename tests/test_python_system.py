@@ -140,11 +140,11 @@ class TestRunning:
 
         thread = threading.Thread(target=tick)
         thread.start()
-        ocp.run(agent(20, 2, 20), Chain(20), 5_000, simulations=2, progress=seen.append)
+        ocp.run(agent(20, 2, 20), Chain(20), 40_000, simulations=2, progress=seen.append)
         over.set()
         thread.join()
         assert len(ticks) > 5
-        assert len([n for n in seen if 0 < n < 10_000]) >= 1
+        assert len([n for n in seen if 0 < n < 80_000]) >= 1
         assert seen == sorted(seen)
 
 
