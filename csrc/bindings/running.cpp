@@ -1,7 +1,9 @@
 // Running: what does not depend on the agent.
 #include "running.hpp"
 
+#include <chrono>
 #include <sstream>
+#include <thread>
 
 const ocp_system& system_of(const py::capsule& capsule) {
     const void* pointer = PyCapsule_GetPointer(capsule.ptr(), OCP_SYSTEM_CAPSULE);
@@ -27,9 +29,13 @@ Calls::Calls(const ocp_system& system) : shared_{&system, system.parameters}, sy
 
 int Calls::Guarded::checked(int error) {
     if (PyErr_Occurred() != nullptr) throw py::error_already_set();
-    // Python code makes way for other threads by itself; compiled code that keeps the GIL does not
-    constexpr std::int64_t often = 1024;
-    if (++calls % often == 0) const py::gil_scoped_release others;
+    // Others get their turn now and then: compiled code that keeps the GIL never makes way, and two threads that only
+    // pass it to each other keep it from the one that tells of the progress. Awake again at once we would take it back.
+    constexpr std::int64_t often = 4096;
+    if (++calls % often == 0) {
+        const py::gil_scoped_release others;
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
     return error;
 }
 
