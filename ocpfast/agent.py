@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import copy
 import os
 from typing import Any, TypeVar
@@ -17,7 +18,7 @@ __all__ = ["Agent"]
 _Self = TypeVar("_Self", bound="Agent")  # typing.Self needs Python 3.11
 
 
-class Agent:
+class Agent(abc.ABC):
     """What acts and learns: `OCP`, and `LSVI`, `QLearning` and `RandomPolicy` to compare it with.
 
     Examples
@@ -112,10 +113,10 @@ class Agent:
         self._before_observing(reward)
         return bool(self._core.observe(next_state, reward, *ending))
 
-    def _before_observing(self, reward: float) -> None:
+    def _before_observing(self, reward: float) -> None:  # noqa: B027 (most leave it as it is)
         """A chance to warn."""
 
-    def _before_running(self, system: System) -> None:
+    def _before_running(self, system: System) -> None:  # noqa: B027
         """A chance to warn."""
 
     def begin_episode(self) -> None:
@@ -220,17 +221,17 @@ class Agent:
         facts += [f"in period {self.period}"] if self.period else []
         return f"<{made}: {', '.join(facts)}>"
 
+    @abc.abstractmethod
     def _described(self) -> list[str]:
         """The constructor's arguments in words, those that are as by default left out."""
-        raise NotImplementedError
 
     def _learned(self) -> list[str]:
         """What it knows, in numbers."""
         return []
 
+    @abc.abstractmethod
     def _arguments(self) -> dict[str, Any]:
         """What the constructor takes to make an agent of this kind, rng aside."""
-        raise NotImplementedError
 
     def _memory(self) -> dict[str, Any]:
         """What the agent knows beside its core."""

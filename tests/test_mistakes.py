@@ -113,11 +113,7 @@ MISTAKES = [
         "agent: expected an agent such as OCP, a sequence of them or a callable that makes one from a "
         "generator, as in lambda rng: ..., got <function nothing>",
     ),
-    (
-        lambda: run([]),
-        ValueError,
-        "agent: expected at least one, got an empty sequence",
-    ),
+    (lambda: run([]), ValueError, "agent: expected at least one, got an empty sequence"),
     (
         lambda: run(executor=4),
         TypeError,
@@ -126,8 +122,7 @@ MISTAKES = [
     (
         lambda: ocp.learn(CHAIN, agent(), 5),
         TypeError,
-        "agent: expected an agent such as OCP, got Chain(n_states=4); the order is learn(agent, env, "
-        "episodes)",
+        "agent: expected an agent such as OCP, got Chain(n_states=4); the order is learn(agent, env, episodes)",
     ),
     (
         lambda: ocp.learn(Environment(), agent(), 5),
@@ -213,22 +208,14 @@ MISTAKES = [
         "exploration: expected EpsilonGreedy, Boltzmann or None, got <class "
         "'ocpfast.exploration.EpsilonGreedy'>; that is the class itself, make one: EpsilonGreedy(...)",
     ),
-    (
-        lambda: ocp.QLearning(CHAIN, 2, 4),
-        TypeError,
-        "n_states: expected an integer >= 1, got Chain(n_states=4)",
-    ),
+    (lambda: ocp.QLearning(CHAIN, 2, 4), TypeError, "n_states: expected an integer >= 1, got Chain(n_states=4)"),
     (
         lambda: ocp.solve(ocp.Chain),
         TypeError,
         "system: expected a System such as Chain, got <class 'ocpfast.systems.tables.Chain'>; that is the "
         "class itself, make one: Chain(...)",
     ),
-    (
-        lambda: ocp.solve(PENDULUM),
-        ValueError,
-        "system: expected finitely many states, got vectors of 2 numbers",
-    ),
+    (lambda: ocp.solve(PENDULUM), ValueError, "system: expected finitely many states, got vectors of 2 numbers"),
     (
         lambda: ocp.PythonSystem(n_states=2, n_actions=2, horizon=2),
         TypeError,
@@ -288,35 +275,18 @@ MISTAKES = [
     (
         lambda: run(ocp.OCP(ocp.StateAggregation(ocp.Grid([[0.0]]), 3)), PENDULUM),
         ValueError,
-        "agent: its class has states of 1 numbers, but the system's have 2; make a class over states of 2 "
-        "numbers",
+        "agent: its class has states of 1 numbers, but the system's have 2; make a class over states of 2 numbers",
     ),
     (
         lambda: run(ocp.RandomPolicy(3)),
         ValueError,
         "agent: its class has 3 actions, but the system has 2 actions; make it with n_actions=2",
     ),
-    (
-        lambda: run([agent(), agent()], simulations=3),
-        ValueError,
-        "simulations: expected 2, one for each agent, got 3",
-    ),
+    (lambda: run([agent(), agent()], simulations=3), ValueError, "simulations: expected 2, one for each agent, got 3"),
     # states, actions, rewards
-    (
-        lambda: agent().act(1.0),
-        TypeError,
-        "state: expected an integer in 0..3, got 1.0; int() makes it one",
-    ),
-    (
-        lambda: agent().act(True),
-        TypeError,
-        "state: expected an integer in 0..3, got True; int() makes it one",
-    ),
-    (
-        lambda: agent().act([1]),
-        TypeError,
-        "state: expected an integer in 0..3, got [1]; pass its one element",
-    ),
+    (lambda: agent().act(1.0), TypeError, "state: expected an integer in 0..3, got 1.0; int() makes it one"),
+    (lambda: agent().act(True), TypeError, "state: expected an integer in 0..3, got True; int() makes it one"),
+    (lambda: agent().act([1]), TypeError, "state: expected an integer in 0..3, got [1]; pass its one element"),
     (
         lambda: agent().act(np.array([1])),
         TypeError,
@@ -328,52 +298,20 @@ MISTAKES = [
         "state: expected an integer in 0..3, got (0, {}); Gymnasium's reset() returns (state, info): pass the"
         " first of them",
     ),
-    (
-        lambda: agent().act(4),
-        ValueError,
-        "state: expected an integer in 0..3, got 4",
-    ),
-    (
-        lambda: agent().act(-1),
-        ValueError,
-        "state: expected an integer in 0..3, got -1",
-    ),
-    (
-        lambda: agent().act(None),
-        TypeError,
-        "state: expected an integer in 0..3, got None",
-    ),
-    (
-        lambda: agent().act(np.eye(4)[0]),
-        TypeError,
-        "state: expected an integer in 0..3, got array([1., 0., 0., 0.])",
-    ),
+    (lambda: agent().act(4), ValueError, "state: expected an integer in 0..3, got 4"),
+    (lambda: agent().act(-1), ValueError, "state: expected an integer in 0..3, got -1"),
+    (lambda: agent().act(None), TypeError, "state: expected an integer in 0..3, got None"),
+    (lambda: agent().act(np.eye(4)[0]), TypeError, "state: expected an integer in 0..3, got array([1., 0., 0., 0.])"),
     (
         lambda: agent().act(0, period=1),
         ValueError,
         "period: expected None with learn=True, got 1; the agent counts periods itself (learn=False acts in "
         "any period)",
     ),
-    (
-        lambda: agent().act(0, learn="no"),
-        TypeError,
-        "learn: expected True or False, got 'no'",
-    ),
-    (
-        lambda: agent().act(0, learn=False, period=9),
-        ValueError,
-        "period: expected an integer in 0..3, got 9",
-    ),
-    (
-        lambda: cells().act([0.0]),
-        ValueError,
-        "state: expected 2 numbers, got [0.0]",
-    ),
-    (
-        lambda: cells().act(0.0),
-        ValueError,
-        "state: expected 2 numbers, got 0.0",
-    ),
+    (lambda: agent().act(0, learn="no"), TypeError, "learn: expected True or False, got 'no'"),
+    (lambda: agent().act(0, learn=False, period=9), ValueError, "period: expected an integer in 0..3, got 9"),
+    (lambda: cells().act([0.0]), ValueError, "state: expected 2 numbers, got [0.0]"),
+    (lambda: cells().act(0.0), ValueError, "state: expected 2 numbers, got 0.0"),
     (
         lambda: cells().act(([0.0, 0.0], {})),
         ValueError,
@@ -385,52 +323,20 @@ MISTAKES = [
         ValueError,
         "state: NaN in [nan], but the grid has no extra label for it (Grid(edges, extra=1) gives it one)",
     ),
-    (
-        lambda: agent().upper(0, 2),
-        ValueError,
-        "action: expected an integer in 0..1, got 2",
-    ),
-    (
-        lambda: agent().upper(0, 1.0),
-        TypeError,
-        "action: expected an integer in 0..1, got 1.0; int() makes it one",
-    ),
-    (
-        lambda: agent().upper(0, 1, period=4),
-        ValueError,
-        "period: expected an integer in 0..3, got 4",
-    ),
-    (
-        lambda: agent().lower(0, 1),
-        ValueError,
-        'lower: not tracked; make the hypothesis class with lower="exact"',
-    ),
-    (
-        lambda: agent().observe(0, 1.0),
-        RuntimeError,
-        "observe: there is no action to observe; call act() first",
-    ),
+    (lambda: agent().upper(0, 2), ValueError, "action: expected an integer in 0..1, got 2"),
+    (lambda: agent().upper(0, 1.0), TypeError, "action: expected an integer in 0..1, got 1.0; int() makes it one"),
+    (lambda: agent().upper(0, 1, period=4), ValueError, "period: expected an integer in 0..3, got 4"),
+    (lambda: agent().lower(0, 1), ValueError, 'lower: not tracked; make the hypothesis class with lower="exact"'),
+    (lambda: agent().observe(0, 1.0), RuntimeError, "observe: there is no action to observe; call act() first"),
     (
         lambda: acted().act(0),
         RuntimeError,
         "act: called twice in period 0 without observe(); call observe() with what came of the action, or "
         "begin_episode() to drop the episode (an agent serves one loop, and one thread, at a time)",
     ),
-    (
-        lambda: acted().observe(0, None),
-        TypeError,
-        "reward: expected a finite number, got None",
-    ),
-    (
-        lambda: acted().observe(0, float("nan")),
-        ValueError,
-        "reward: expected a finite number, got nan",
-    ),
-    (
-        lambda: acted().observe(0, float("inf")),
-        ValueError,
-        "reward: expected a finite number, got inf",
-    ),
+    (lambda: acted().observe(0, None), TypeError, "reward: expected a finite number, got None"),
+    (lambda: acted().observe(0, float("nan")), ValueError, "reward: expected a finite number, got nan"),
+    (lambda: acted().observe(0, float("inf")), ValueError, "reward: expected a finite number, got inf"),
     (
         lambda: acted().observe(0, np.array([1.0])),
         TypeError,
@@ -441,47 +347,15 @@ MISTAKES = [
         TypeError,
         "reward: expected a finite number, got array(1.); float() makes it one",
     ),
-    (
-        lambda: acted().observe(0, "1"),
-        TypeError,
-        "reward: expected a finite number, got '1'; float() makes it one",
-    ),
-    (
-        lambda: acted().observe(0, True),
-        TypeError,
-        "reward: expected a finite number, got True; float() makes it one",
-    ),
-    (
-        lambda: acted().observe(0, 0.0, 1),
-        TypeError,
-        "terminated: expected True or False, got 1; bool() makes it one",
-    ),
-    (
-        lambda: CHAIN.step(0, 2),
-        ValueError,
-        "action: expected an integer in 0..1, got 2",
-    ),
-    (
-        lambda: CHAIN.step(9, 0),
-        ValueError,
-        "state: expected an integer in 0..3, got 9",
-    ),
-    (
-        lambda: CHAIN.step(0.0, 1),
-        TypeError,
-        "state: expected an integer in 0..3, got 0.0; int() makes it one",
-    ),
-    (
-        lambda: PENDULUM.step([0.0], 1),
-        ValueError,
-        "state: expected shape (2,), got (1,)",
-    ),
+    (lambda: acted().observe(0, "1"), TypeError, "reward: expected a finite number, got '1'; float() makes it one"),
+    (lambda: acted().observe(0, True), TypeError, "reward: expected a finite number, got True; float() makes it one"),
+    (lambda: acted().observe(0, 0.0, 1), TypeError, "terminated: expected True or False, got 1; bool() makes it one"),
+    (lambda: CHAIN.step(0, 2), ValueError, "action: expected an integer in 0..1, got 2"),
+    (lambda: CHAIN.step(9, 0), ValueError, "state: expected an integer in 0..3, got 9"),
+    (lambda: CHAIN.step(0.0, 1), TypeError, "state: expected an integer in 0..3, got 0.0; int() makes it one"),
+    (lambda: PENDULUM.step([0.0], 1), ValueError, "state: expected shape (2,), got (1,)"),
     # options
-    (
-        lambda: run(rng=-1),
-        ValueError,
-        "rng: expected an integer >= 0, got -1",
-    ),
+    (lambda: run(rng=-1), ValueError, "rng: expected an integer >= 0, got -1"),
     (
         lambda: run(rng="0"),
         TypeError,
@@ -494,41 +368,13 @@ MISTAKES = [
         "rng: expected None, an integer >= 0, a SeedSequence, a BitGenerator or a Generator, got "
         "RandomState(MT19937); numpy.random.default_rng() makes a Generator",
     ),
-    (
-        lambda: run(episodes=1e3),
-        TypeError,
-        "episodes: expected an integer >= 1, got 1000.0; int() makes it one",
-    ),
-    (
-        lambda: run(episodes=1.5),
-        TypeError,
-        "episodes: expected an integer >= 1, got 1.5",
-    ),
-    (
-        lambda: run(episodes=0),
-        ValueError,
-        "episodes: expected an integer >= 1, got 0",
-    ),
-    (
-        lambda: run(episodes="10"),
-        TypeError,
-        "episodes: expected an integer >= 1, got '10'; int() makes it one",
-    ),
-    (
-        lambda: run(simulations=0),
-        ValueError,
-        "simulations: expected an integer >= 1, got 0",
-    ),
-    (
-        lambda: run(workers=0),
-        ValueError,
-        "workers: expected an integer >= 1, got 0",
-    ),
-    (
-        lambda: run(keep_agents="yes"),
-        TypeError,
-        "keep_agents: expected True or False, got 'yes'",
-    ),
+    (lambda: run(episodes=1e3), TypeError, "episodes: expected an integer >= 1, got 1000.0; int() makes it one"),
+    (lambda: run(episodes=1.5), TypeError, "episodes: expected an integer >= 1, got 1.5"),
+    (lambda: run(episodes=0), ValueError, "episodes: expected an integer >= 1, got 0"),
+    (lambda: run(episodes="10"), TypeError, "episodes: expected an integer >= 1, got '10'; int() makes it one"),
+    (lambda: run(simulations=0), ValueError, "simulations: expected an integer >= 1, got 0"),
+    (lambda: run(workers=0), ValueError, "workers: expected an integer >= 1, got 0"),
+    (lambda: run(keep_agents="yes"), TypeError, "keep_agents: expected True or False, got 'yes'"),
     (
         lambda: agent(selection="eludr"),
         ValueError,
@@ -540,11 +386,7 @@ MISTAKES = [
         "ties: expected one of 'first', 'random', 'least_visited', 'directed', got 'least-visited'; did you "
         "mean 'least_visited'?",
     ),
-    (
-        lambda: agent(replay="yes"),
-        ValueError,
-        "replay: expected one of False, True, 'stationary', got 'yes'",
-    ),
+    (lambda: agent(replay="yes"), ValueError, "replay: expected one of False, True, 'stationary', got 'yes'"),
     (
         lambda: agent(selection="window"),
         ValueError,
@@ -554,8 +396,7 @@ MISTAKES = [
     (
         lambda: agent(window=10),
         ValueError,
-        "window: expected an integer if and only if selection is 'window', got 10 with 'all'; say "
-        "selection='window'",
+        "window: expected an integer if and only if selection is 'window', got 10 with 'all'; say selection='window'",
     ),
     (
         lambda: agent(selection="window", window=3, replay=True),
@@ -569,21 +410,9 @@ MISTAKES = [
         "discount: below 1 it needs bounds or reward_bound, got 0.9 and neither; reward_bound=r says that no "
         "reward is larger than r in size",
     ),
-    (
-        lambda: agent(discount=1.5),
-        ValueError,
-        "discount: expected a number in (0, 1], got 1.5",
-    ),
-    (
-        lambda: agent(bounds=1.0),
-        ValueError,
-        "bounds: expected a pair (lower, upper), got 1.0",
-    ),
-    (
-        lambda: agent(bounds=(1.0, 0.0)),
-        ValueError,
-        "bounds: expected lower <= upper, got (1.0, 0.0)",
-    ),
+    (lambda: agent(discount=1.5), ValueError, "discount: expected a number in (0, 1], got 1.5"),
+    (lambda: agent(bounds=1.0), ValueError, "bounds: expected a pair (lower, upper), got 1.0"),
+    (lambda: agent(bounds=(1.0, 0.0)), ValueError, "bounds: expected lower <= upper, got (1.0, 0.0)"),
     (
         lambda: agent(bounds=(0, 1), reward_bound=1.0),
         ValueError,
@@ -613,37 +442,20 @@ MISTAKES = [
         ValueError,
         "lower: expected one of 'off', 'exact', got 'exakt'; did you mean 'exact'?",
     ),
-    (
-        lambda: ocp.EpsilonGreedy(2),
-        ValueError,
-        "epsilon: expected a number in [0, 1], got 2",
-    ),
-    (
-        lambda: ocp.Boltzmann(0),
-        ValueError,
-        "temperature: expected a positive, finite number, got 0",
-    ),
-    (
-        lambda: ocp.Chain(5.0),
-        TypeError,
-        "n_states: expected an integer >= 2, got 5.0; int() makes it one",
-    ),
+    (lambda: ocp.EpsilonGreedy(2), ValueError, "epsilon: expected a number in [0, 1], got 2"),
+    (lambda: ocp.Boltzmann(0), ValueError, "temperature: expected a positive, finite number, got 0"),
+    (lambda: ocp.Chain(5.0), TypeError, "n_states: expected an integer >= 2, got 5.0; int() makes it one"),
     (
         lambda: ocp.InvertedPendulum(integrator="RK4"),
         ValueError,
         "integrator: expected one of 'rk4', 'euler', got 'RK4'; did you mean 'rk4'?",
     ),
-    (
-        lambda: ocp.InvertedPendulum(disturbance=-1),
-        ValueError,
-        "disturbance: expected a number in 0..10000, got -1.0",
-    ),
+    (lambda: ocp.InvertedPendulum(disturbance=-1), ValueError, "disturbance: expected a number in 0..10000, got -1.0"),
     # arrays
     (
         lambda: ocp.StateAggregation(np.array([0.0, 1.0]), 2),
         TypeError,
-        "partition: expected integer labels, got dtype float64; partition.astype(int) where they are whole "
-        "numbers",
+        "partition: expected integer labels, got dtype float64; partition.astype(int) where they are whole numbers",
     ),
     (
         lambda: ocp.StateAggregation(np.zeros((2, 3), int), 2),
@@ -662,11 +474,7 @@ MISTAKES = [
         "partition: expected every label of 0..2 to be used, but 1 is not; numpy.unique(labels, "
         "return_inverse=True)[1] numbers them anew",
     ),
-    (
-        lambda: ocp.StateAggregation([-1, 0], 2),
-        ValueError,
-        "partition: expected labels >= 0, got -1",
-    ),
+    (lambda: ocp.StateAggregation([-1, 0], 2), ValueError, "partition: expected labels >= 0, got -1"),
     (
         lambda: ocp.StateAggregation(nothing, 2),
         TypeError,
@@ -688,11 +496,7 @@ MISTAKES = [
         ValueError,
         "edges[0]: expected a 1-D array, got shape (); where states have one component: Grid([edges])",
     ),
-    (
-        lambda: ocp.Grid([[1.0, 0.0]]),
-        ValueError,
-        "edges[0]: expected finite, strictly increasing numbers, got [1. 0.]",
-    ),
+    (lambda: ocp.Grid([[1.0, 0.0]]), ValueError, "edges[0]: expected finite, strictly increasing numbers, got [1. 0.]"),
     (
         lambda: ocp.LinearFeatures(np.ones((4, 2))),
         ValueError,
@@ -720,16 +524,8 @@ MISTAKES = [
         TypeError,
         "horizon: required where next_state has no period axis, got None",
     ),
-    (
-        lambda: ocp.TableSystem([[0]], [[1.0, 2.0]], horizon=1),
-        ValueError,
-        "reward: expected shape (1, 1), got (1, 2)",
-    ),
-    (
-        lambda: ocp.TableSystem([[3]], [[1.0]], horizon=1),
-        ValueError,
-        "next_state: expected integers in -1..0, got 3",
-    ),
+    (lambda: ocp.TableSystem([[0]], [[1.0, 2.0]], horizon=1), ValueError, "reward: expected shape (1, 1), got (1, 2)"),
+    (lambda: ocp.TableSystem([[3]], [[1.0]], horizon=1), ValueError, "next_state: expected integers in -1..0, got 3"),
     (
         lambda: ocp.TableSystem([[0.0]], [[1.0]], horizon=1),
         TypeError,
@@ -747,12 +543,8 @@ MISTAKES = [
         "optimal_value: the system does not know its optimum, so it must be given: optimal_value=V*_0, from "
         "solve(system).v[0] if it has finitely many states",
     ),
-    (
-        lambda: ocp.Result([[0.0]]).agents,
-        AttributeError,
-        "agents: not kept; call run(..., keep_agents=True)",
-    ),
-]  # fmt: skip
+    (lambda: ocp.Result([[0.0]]).agents, AttributeError, "agents: not kept; call run(..., keep_agents=True)"),
+]
 
 
 FILES = [
@@ -772,11 +564,7 @@ FILES = [
         ValueError,
         "path: expected a checkpoint that Agent.save wrote, got something else in junk",
     ),
-    (
-        lambda: ocp.load_result("junk"),
-        ValueError,
-        "path: junk is not a result saved by ocpfast, or is damaged",
-    ),
+    (lambda: ocp.load_result("junk"), ValueError, "path: junk is not a result saved by ocpfast, or is damaged"),
     (
         lambda: ocp.load_agent("folder"),
         IsADirectoryError,
@@ -787,37 +575,21 @@ FILES = [
         IsADirectoryError,
         "path: 'folder' is a directory; give the name of a file in it",
     ),
-    (
-        lambda: ocp.load_agent(None),
-        TypeError,
-        "path: expected a str or a path such as pathlib.Path, got None",
-    ),
-    (
-        lambda: ocp.load_result(3),
-        TypeError,
-        "path: expected a str or a path such as pathlib.Path, got 3",
-    ),
-    (
-        lambda: agent().save("folder"),
-        IsADirectoryError,
-        "path: 'folder' is a directory; give the name of a file in it",
-    ),
+    (lambda: ocp.load_agent(None), TypeError, "path: expected a str or a path such as pathlib.Path, got None"),
+    (lambda: ocp.load_result(3), TypeError, "path: expected a str or a path such as pathlib.Path, got 3"),
+    (lambda: agent().save("folder"), IsADirectoryError, "path: 'folder' is a directory; give the name of a file in it"),
     (
         lambda: agent().save("nowhere/agent.ocp"),
         FileNotFoundError,
         "path: there is no directory 'nowhere'; make it first",
     ),
-    (
-        lambda: agent().save(None),
-        TypeError,
-        "path: expected a str or a path such as pathlib.Path, got None",
-    ),
+    (lambda: agent().save(None), TypeError, "path: expected a str or a path such as pathlib.Path, got None"),
     (
         lambda: ocp.Result([[0.0]]).to_csv("folder"),
         IsADirectoryError,
         "path: 'folder' is a directory; give the name of a file in it",
     ),
-]  # fmt: skip
+]
 
 
 def said(mistake, error):
