@@ -1,5 +1,6 @@
 """The compiled modules, and what CMake needs to know of a wheel; everything else stands in pyproject.toml."""
 
+import os
 import sys
 from glob import glob
 from pathlib import Path
@@ -47,9 +48,11 @@ class BuildPy(build_py):
         Path(self.build_lib, "ocpfast", "cmake", "ocpfastPlace.cmake").write_text("\n".join(lines) + "\n")
 
 
-with ParallelCompile(default=2):
+jobs = min(4, os.cpu_count() or 1)  # a compiler takes up to 0.8 GB
+with ParallelCompile(default=jobs):  # the files of one module
     setup(
         cmdclass={"build_py": BuildPy},
+        options={"build_ext": {"parallel": jobs}},  # several modules, most of which are one file
         ext_modules=[
             core,
             # systems state themselves how they are pickled

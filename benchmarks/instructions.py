@@ -70,12 +70,14 @@ def flags():
     return ast.literal_eval(re.search(r'compile_args = (\["-.*\])', setup)[1])
 
 
-def build(folder, source=HERE / "kernels.cpp"):
-    """The path of the program, compiled into a folder."""
-    program = Path(folder, source.stem)
-    compiled = program.with_suffix(".o")
+def build(folder, *sources):
+    """The path of the program, compiled into a folder; of the kernels where no sources are given."""
+    sources = sources or (HERE / "kernels.cpp",)
+    compiled = [Path(folder, source.stem).with_suffix(".o") for source in sources]
     include = f"-I{HERE.parent / 'csrc' / 'include'}"
-    for step in ([*flags(), include, "-c", source, "-o", compiled], [compiled, "-o", program]):
+    steps = [[*flags(), include, "-c", source, "-o", made] for source, made in zip(sources, compiled, strict=True)]
+    program = compiled[0].with_suffix("")
+    for step in (*steps, [*compiled, "-o", program, "-ldl"]):
         subprocess.run([*compiler(), *step], check=True)
     return program
 

@@ -14,6 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 # Cells and transitions are numbered with 32 bits; half of that leaves room for every product of sizes.
 MAX_CELLS = 2**30
+# As in limits.hpp: with these no sum of rewards overflows.
+LARGEST_REWARD = 1e80
+LARGEST_VALUE = 1e100
 
 
 def hint(value: object, wanted: str) -> str:

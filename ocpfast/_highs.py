@@ -15,7 +15,24 @@ from pathlib import Path
 from ocpfast import _core
 
 _VARIABLE = "OCPFAST_HIGHS"
-_lock = threading.Lock()
+_lock = threading.RLock()
+
+
+def _before_fork() -> None:
+    """Nobody is loading, and HiGHS has no threads that the child would lack.
+
+    It starts them where a user's model asks for several; a child in which it joins them when a model goes, or at the
+    end, aborts. They start again when they are needed.
+    """
+    _lock.acquire()
+    if _core.highs_in_use() is not None:
+        import highspy
+
+        highspy.Highs.resetGlobalScheduler(True)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def load() -> None:

@@ -21,6 +21,9 @@ _Self = TypeVar("_Self", bound="Agent")  # typing.Self needs Python 3.11
 class Agent(abc.ABC):
     """What acts and learns: `OCP`, and `LSVI`, `QLearning` and `RandomPolicy` to compare it with.
 
+    An agent serves one call at a time. A second one meanwhile, from another thread or from inside the first (from a
+    feature function, say), is a RuntimeError and changes nothing; `copy` makes an agent for each thread.
+
     Examples
     --------
     >>> import ocpfast as ocp
@@ -175,9 +178,10 @@ class Agent(abc.ABC):
         (0, None)
         """
         twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        twin._core = self._core.copy()
-        twin._rng = copy.deepcopy(self._rng) if rng is None else generator(rng)
+        with self._core.reading():
+            twin.__dict__.update(self.__dict__)
+            twin._core = self._core.copy()
+            twin._rng = copy.deepcopy(self._rng) if rng is None else generator(rng)
         twin._capsule = twin._rng.bit_generator.capsule
         return twin
 
@@ -214,12 +218,17 @@ class Agent(abc.ABC):
 
     def __repr__(self) -> str:
         made = f"{type(self).__name__}({', '.join(self._described())})"
-        seen = self._core.statistics()
-        if not seen["episodes"] and not seen["periods"]:
-            return made
-        facts = [count(seen["episodes"], "episode"), *self._learned()]
-        facts += [f"in period {self.period}"] if self.period else []
-        return f"<{made}: {', '.join(facts)}>"
+        try:
+            reading = self._core.reading()
+        except RuntimeError:  # in the middle of a call, where a debugger or a log may well ask
+            return f"<{made}: in use>"
+        with reading:
+            seen = self._core.statistics()
+            if not seen["episodes"] and not seen["periods"]:
+                return made
+            facts = [count(seen["episodes"], "episode"), *self._learned()]
+            facts += [f"in period {self.period}"] if self.period else []
+            return f"<{made}: {', '.join(facts)}>"
 
     @abc.abstractmethod
     def _described(self) -> list[str]:
@@ -241,4 +250,7 @@ class Agent(abc.ABC):
         self._stochastic = bool(memory["stochastic"])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return saving.revive, (type(self), self._arguments(), self._rng, self._core.state(), self._memory())
+        # the generator itself, as agents may share one, and where it stands: it is pickled after this
+        with self._core.reading():
+            learned = self._core.state(), self._memory(), self._rng.bit_generator.state
+        return saving.revive, (type(self), self._arguments(), self._rng, *learned)

@@ -74,6 +74,11 @@ class OCP(Agent):
     `begin_episode` forgets the constraints of an unfinished episode, except those that joined at once
     (update="period").
 
+    Limits: a reward is at most 1e80 in size, a finite end of `bounds` 1e100; what is larger is an error. So no sum of
+    rewards overflows, however long the horizon. Tables and aggregations compare values exactly, from 1e-323 to 1e98.
+    In linear classes (`LinearFeatures` says how exact they are) and finite ones, values that differ by less than 1e-8
+    or so are equal: multiply rewards of 1e-12 by 1e12.
+
     Examples
     --------
     >>> import ocpfast as ocp
@@ -167,6 +172,8 @@ class OCP(Agent):
             low, high = _check.number(low, "bounds[0]"), _check.number(high, "bounds[1]")
             if not low <= high or low == np.inf or high == -np.inf:
                 raise ValueError(f"bounds: expected lower <= upper, got {bounds!r}")
+            if any(_check.LARGEST_VALUE < abs(bound) < np.inf for bound in (low, high)):
+                raise ValueError(f"bounds: expected infinities and numbers of at most 1e100 in size, got {bounds!r}")
             if discount < 1 and high == np.inf:
                 raise ValueError(f"bounds: expected a finite upper bound with discount < 1, got {bounds!r}")
             self._options["bounds"] = (low, high)
@@ -175,6 +182,8 @@ class OCP(Agent):
             size = _check.number(reward_bound, "reward_bound", "a finite number >= 0")
             if not 0 <= size < np.inf:
                 raise ValueError(f"reward_bound: expected a finite number >= 0, got {reward_bound!r}")
+            if size > _check.LARGEST_REWARD:
+                raise ValueError(f"reward_bound: expected a number of at most 1e80 in size, got {reward_bound!r}")
             self._options["reward_bound"] = size
             if discount < 1:
                 return [-size / (1 - discount)], [size / (1 - discount)]
@@ -327,11 +336,12 @@ class OCP(Agent):
         >>> agent.certificate()
         Certificate(valid=True, remaining=0, last_episode_optimal=True, reason='')
         """
-        reason = self._why_no_certificate()
-        if reason:
-            return Certificate(valid=False, remaining=None, last_episode_optimal=False, reason=reason)
-        remaining = self._hypothesis._remaining(self._core.statistics())
-        return Certificate(True, max(0, remaining), bool(self._core.last_episode_determined))
+        with self._core.reading():
+            reason = self._why_no_certificate()
+            if reason:
+                return Certificate(valid=False, remaining=None, last_episode_optimal=False, reason=reason)
+            remaining = self._hypothesis._remaining(self._core.statistics())
+            return Certificate(True, max(0, remaining), bool(self._core.last_episode_determined))
 
     def plot_values(self, path: str | os.PathLike[str] | None = None, period: int = 0) -> Any:
         """Draw maps of the values: the largest upper value of an action, lower ones if tracked, the action itself.

@@ -204,6 +204,8 @@ class QLearning(_ValueAgent):
                 raise ValueError(f"{name}: expected a number in (0, 1], got {value!r}")
         if _check.number(initial, "initial", "a finite number or +inf") == -np.inf:
             raise ValueError(f"initial: expected a finite number or +inf, got {initial!r}")
+        if _check.LARGEST_VALUE < abs(initial) < np.inf:
+            raise ValueError(f"initial: expected a number of at most 1e100 in size or +inf, got {initial!r}")
         self._options: dict[str, Any] = {
             "learning_rate": float(learning_rate),
             "initial": float(initial),

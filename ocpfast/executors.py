@@ -10,6 +10,8 @@ import concurrent.futures
 import importlib
 import os
 import pickle
+import signal
+import threading
 import traceback
 import warnings
 from collections import deque
@@ -32,6 +34,11 @@ _TO_PICKLE = {
 
 Part: TypeAlias = tuple[int, int]  # simulations first .. last - 1
 
+# Set when the interpreter exits, before it waits for the threads of pools. A run in a thread that is not the main one
+# then ends: the pools take no more work, and whoever waits for what they have would wait for the simulations.
+_exiting = threading.Event()
+threading._register_atexit(_exiting.set)  # type: ignore[attr-defined] # pools use it; Python's own atexit comes too late
+
 
 class Place(Protocol):
     """Where parts of a run are done."""
@@ -46,12 +53,50 @@ class Place(Protocol):
         """Leave off; parts that are complete by now still count."""
 
 
-def work_off(parts: Iterable[Part], place: Place, workers: int, watch: Callable[[], None]) -> None:
+class Interrupts:
+    """Ctrl-C, put off until it is asked for.
+
+    It would be raised between any two lines of what the main thread does, which here are those of pools and futures:
+    some take a lock and have not yet written down that they did, and then all wait for ever (in one of fifty runs that
+    were interrupted at random). A second Ctrl-C is not put off, and a handler of the caller's own is left alone.
+    """
+
+    def __enter__(self) -> Interrupts:
+        self._n_pressed = 0
+        self._replaced = (
+            threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        )
+        if self._replaced:
+            signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def _note(self, number: int, frame: object) -> None:
+        self._n_pressed += 1
+        if self._n_pressed > 1:
+            raise KeyboardInterrupt
+
+    def check(self) -> None:
+        """Raise what there is to raise."""
+        if self._n_pressed or _exiting.is_set():
+            raise KeyboardInterrupt
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        if self._replaced:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        if kind is None and self._n_pressed:
+            raise KeyboardInterrupt
+
+
+def work_off(
+    parts: Iterable[Part], place: Place, workers: int, watch: Callable[[], None], interrupts: Interrupts
+) -> None:
     """Have all parts done, a few at a time, and call `watch` ten times a second; whatever is raised ends it all."""
     waiting = deque(parts)
     pending: dict[Future[Any], Part] = {}
     try:
         while waiting or pending:
+            interrupts.check()
             while waiting and len(pending) < workers * _TASKS_PER_WORKER:
                 future = place.submit(waiting[0])
                 pending[future] = waiting.popleft()

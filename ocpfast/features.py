@@ -227,8 +227,15 @@ class Source(ABC):
     periods: int | None  # None: the same features in every period
 
     @abstractmethod
+    def blocks(self, shared: bool) -> list[NDArray[np.float64]]:
+        """Rows with the span and the singular values of the features: of each period, or of all where they share.
+
+        None of features that nobody knows yet.
+        """
+
     def ranks(self, fixed: NDArray[np.float64], shared: bool) -> list[int]:
-        """The rank of the features and the rows of `fixed`: of each period, or of all of them where they share."""
+        """The rank of the features and the rows of `fixed`, block by block."""
+        return [int(np.linalg.matrix_rank(np.vstack([fixed, block]))) for block in self.blocks(shared)]
 
     @abstractmethod
     def feature(self, state: Any, action: int, period: int) -> NDArray[np.float64]:
@@ -262,9 +269,9 @@ class DenseSource(Source):
         self._n_states, self.n_actions, self.n_features = (int(n) for n in table.shape[-3:])
         self.n_states = self._n_states
 
-    def ranks(self, fixed: NDArray[np.float64], shared: bool) -> list[int]:
+    def blocks(self, shared: bool) -> list[NDArray[np.float64]]:
         blocks = self.table if self.table.ndim == 4 and not shared else self.table[np.newaxis]
-        return [int(np.linalg.matrix_rank(np.vstack([fixed, block.reshape(-1, self.n_features)]))) for block in blocks]
+        return [block.reshape(-1, self.n_features) for block in blocks]
 
     def feature(self, state: Any, action: int, period: int) -> NDArray[np.float64]:
         table = self.table if self.periods is None else self.table[period]
@@ -307,10 +314,10 @@ class SparseSource(Source):
         self._n_states, self.n_features = shape[0] // self.n_actions, int(shape[1])
         self.n_states = self._n_states
 
-    def ranks(self, fixed: NDArray[np.float64], shared: bool) -> list[int]:
+    def blocks(self, shared: bool) -> list[NDArray[np.float64]]:
         triangles = [_triangles(one) for one in self.rows]
         blocks = [list(itertools.chain(*triangles))] if shared else triangles
-        return [int(np.linalg.matrix_rank(np.vstack([fixed, *block]))) for block in blocks]
+        return [np.vstack(block) for block in blocks]
 
     def feature(self, state: Any, action: int, period: int) -> NDArray[np.float64]:
         rows = self.rows[0 if self.periods is None else period]
@@ -375,6 +382,9 @@ class OpenSource(Source):
         self.periods = periods
         self.state_size = function.state_size
         self.n_actions, self.n_features = function.n_actions, function.n_features
+
+    def blocks(self, shared: bool) -> list[NDArray[np.float64]]:
+        return []
 
     def ranks(self, fixed: NDArray[np.float64], shared: bool) -> list[int]:
         return [self.n_features] * (1 if shared else self.periods or 1)

@@ -97,27 +97,23 @@ def learn(
     _check_fit(agent, world, max_steps)
     agent._stochastic |= world.stochastic
 
-    rewards: list[float] = []
-    optimal: list[Any] = []
+    outcomes: list[tuple[float, Any]] = []  # in one piece, as Ctrl-C comes at any moment
     agent.begin_episode()
     try:
         with Bar(total=episodes, unit="episode", disable=not show) as bar:
             for _ in range(episodes):
-                total, value = _episode(agent, world, max_steps, seed)
+                outcomes.append(_episode(agent, world, max_steps, seed))
                 seed = None
-                rewards.append(total)
-                optimal.append(value)
                 bar.update()
     except KeyboardInterrupt:
-        raise Interrupted(
-            _result(rewards, optimal), [], f"interrupted after {len(rewards)} complete episodes"
-        ) from None
+        raise Interrupted(_result(outcomes), [], f"interrupted after {len(outcomes)} complete episodes") from None
     finally:
         agent.begin_episode()  # what an error or Ctrl-C left unfinished
-    return _result(rewards, optimal)
+    return _result(outcomes)
 
 
-def _result(rewards: list[float], optimal: list[Any]) -> Result:
+def _result(outcomes: list[tuple[float, Any]]) -> Result:
+    rewards, optimal = [reward for reward, _ in outcomes], [value for _, value in outcomes]
     known = bool(optimal) and None not in optimal
     return Result(np.array([rewards], dtype=np.float64), np.array([optimal], dtype=np.float64) if known else None)
 

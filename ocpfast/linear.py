@@ -17,6 +17,9 @@ __all__ = ["LinearFeatures", "Polytope"]
 
 # Of what a feature's length must remain outside a span: as in csrc/include/ocpfast/tolerances.hpp.
 _DEPENDENCE = 1e-9
+# Beyond this more bounds are wrong: of 30 cases of intervals none was at 1.8e12, and some from 3e12 on. Directions
+# that have less than the second of the largest are rounding of the features, and not there.
+_LARGEST_CONDITION, _ROUNDING = 1e11, 1e-14
 
 
 class _Linear(Hypothesis):
@@ -105,8 +108,23 @@ class _Linear(Hypothesis):
                 "replay: expected False or True where states are vectors, got 'stationary'; a class without a horizon "
                 "is stationary by itself"
             )
+        self._check_condition()
         _highs.load()
         return self._scaled_features()
+
+    def _check_condition(self) -> None:
+        unit = self._source.unit()
+        for number, block in enumerate(self._source.blocks(self._shared or self._horizon is None)):
+            tall = len(block) > 2 * self._n_features  # then the triangle of a QR decomposition is found sooner
+            rows = np.linalg.qr(block / unit, mode="r") if tall else block / unit
+            sizes = np.linalg.svd(rows, compute_uv=False)
+            there = sizes[sizes > sizes[0] * max(_ROUNDING, 2 * len(block) * np.finfo(float).eps)]
+            if len(there) and there[0] > _LARGEST_CONDITION * there[-1]:
+                where = f" in period {number}" if self._source.periods and not self._shared else ""
+                raise ValueError(
+                    f"phi: expected features of a condition number of at most {_LARGEST_CONDITION:.0e}, got "
+                    f"{there[0] / there[-1]:.1e}{where}; make them less alike, as numpy.linalg.qr does"
+                )
 
     def _scaled_features(self) -> _core.Features:
         # theta in units in which the longest feature has length 1 or so: HiGHS's tolerances are absolute
@@ -188,6 +206,16 @@ class LinearFeatures(_Linear):
     selection="eluder" holds at most `eluder_dimension` of them and solves no linear program (with ``bounds`` that have
     a finite upper end: none as long as a state has at most two undetermined actions).
 
+    Limits: bounds are right to 1e-8, relative to the larger of 1 and the value, and to 1e-6 where linear programs find
+    them, for features whose condition number is at most 1e11 (directions with less than 1e-14 of the largest singular
+    value are rounding and do not count). `OCP` refuses others, except that it cannot know them where phi is a function
+    of vector states. Every finite bound is proved by multiples of features that were observed, added up in twice the
+    digits of a double. Where what was observed leaves a value uncertain by more than 2e-9, or the proof fails, the
+    upper value is +inf until the feature is observed itself: with nearly dependent features that can take more episodes
+    than the eluder dimension. Constraints with L < U whose feature is within 1e-7 of the span of others bound that
+    feature alone. Features within 2e-15 of a span are in it: of two that differ by less, with a parameter of 1e15 that
+    tells them apart, one has the value of the other.
+
     What is learned of a period is fitted exactly to what is known of the next, so rounding grows with the horizon, by a
     factor of about the condition of the fitted features in each period. Ten Gaussian features start to contradict
     themselves after about ten periods; ``statistics()`` then counts constraints that are rejected or contradict others,
@@ -232,6 +260,11 @@ class Polytope(_Linear):
         Whether one theta serves all periods, so that what is learned in one period tells about the others.
     n_actions : int, optional
         As in `LinearFeatures`.
+
+    Notes
+    -----
+    How exact bounds are, and up to which condition number of the features, is as in `LinearFeatures`. A row of `a_ub`
+    of which equalities and other rows leave less than 1e-7 of its length is not used: bounds are then wider.
 
     Examples
     --------

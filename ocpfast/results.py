@@ -5,10 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import os
-import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -16,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ocpfast import _check
+from ocpfast.files import write_atomically
 from ocpfast.showing import count
 
 if TYPE_CHECKING:
@@ -30,27 +29,6 @@ _DAMAGE = (
     AttributeError, EOFError, KeyError, NotImplementedError, OSError, TypeError, ValueError,
     zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
-
-
-def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], object]) -> None:
-    """Write beside the target and rename, so that the target is never half a file."""
-    target = Path(_check.path(path))
-    if not target.parent.exists():
-        raise FileNotFoundError(f"path: there is no directory {str(target.parent)!r}; make it first")
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp makes files that others cannot read; give it what open() would have
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
 
 
 def new_figure(width: float, height: float, caller: str) -> Any:

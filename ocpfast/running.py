@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
+import os
 import threading
 import uuid
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from ocpfast import _check, _core
 from ocpfast.agent import Agent
 from ocpfast.executors import (
     Failure,
+    Interrupts,
     LostError,
     Part,
     Threads,
@@ -127,9 +129,20 @@ class ExecutorError(BrokenExecutor):
 
 
 class Bar(tqdm):  # type: ignore[type-arg]
-    """A progress bar that starts no thread of its own."""
+    """A progress bar that starts no thread of its own, and waits for none but the threads of this process."""
 
     monitor_interval = 0
+
+
+def _new_lock() -> None:
+    Bar.set_lock(threading.RLock())
+
+
+# tqdm's own is shared with forked processes: one that is killed while it writes, or was forked while another thread of
+# ours wrote, would leave it taken for ever.
+_new_lock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_new_lock)
 
 
 def run(
@@ -186,7 +199,8 @@ def run(
     Raises
     ------
     Interrupted
-        On Ctrl-C, within a second, with what was complete. What an executor has not begun is cancelled.
+        On Ctrl-C, within a second, with what was complete. What an executor has not begun is cancelled. In another
+        thread than the main one: when the interpreter exits.
     ExecutorError
         If the executor fails, with what was complete.
 
@@ -229,32 +243,50 @@ def run(
     n_workers = min(n, n_workers)
 
     first_number = _check.integer(first_simulation, "first_simulation", 0, 2**32 - n)
-    report = progress if callable(progress) else None
-    show = report is None and _check.flag(progress, "progress")
+    if not callable(progress):
+        progress = _check.flag(progress, "progress")
     job = _Job(agent, system, episodes, n, Streams(rng, first_number), _check.flag(keep_agents, "keep_agents"))
-    parts = _parts(n, n_workers, system)
-    with Bar(total=n * episodes, unit="episode", unit_scale=True, disable=not show) as bar:
+    try:
+        with Interrupts() as interrupts:
+            _work(job, agent, _parts(n, n_workers, system), executor, n_workers, progress, interrupts)
+    except KeyboardInterrupt:
+        raise Interrupted(*job.complete()) from None
+    except BrokenExecutor as error:
+        said = error.__cause__ if isinstance(error, LostError) else error
+        reason = ": ".join(filter(None, (type(said).__name__, str(said))))
+        raise ExecutorError(*job.complete(), reason) from said
+    return job.result()
+
+
+def _work(
+    job: _Job,
+    agent: AgentSource,
+    parts: list[Part],
+    executor: Executor | None,
+    workers: int,
+    progress: bool | Callable[[int], object],
+    interrupts: Interrupts,
+) -> None:
+    """Have all parts done, in threads or by the executor.
+
+    A function of its own, so that the pool is gone when it returns, while Ctrl-C is still put off: in the callbacks of
+    weak references to its threads Python drops what is raised (one of 140 times at random moments of short runs).
+    """
+    report = progress if callable(progress) else None
+    with Bar(total=job.episodes, unit="episode", unit_scale=True, disable=progress is not True) as bar:
 
         def watch() -> None:
             bar.update(job.episodes_done() - bar.n)
             if report is not None:
                 report(job.episodes_done())
 
-        try:
-            if executor is None:
-                with ThreadPoolExecutor(n_workers, thread_name_prefix="ocpfast") as pool:
-                    work_off(parts, Threads(job, pool), n_workers, watch)
-            elif in_this_process(executor):
-                work_off(parts, Threads(job, executor), n_workers, watch)
-            else:
-                work_off(parts, Workers(job.sender(agent, parts, executor), job.take), n_workers, watch)
-        except KeyboardInterrupt:
-            raise Interrupted(*job.complete()) from None
-        except BrokenExecutor as error:
-            said = error.__cause__ if isinstance(error, LostError) else error
-            reason = ": ".join(filter(None, (type(said).__name__, str(said))))
-            raise ExecutorError(*job.complete(), reason) from said
-    return job.result()
+        if executor is None:
+            with ThreadPoolExecutor(workers, thread_name_prefix="ocpfast") as pool:
+                work_off(parts, Threads(job, pool), workers, watch, interrupts)
+        elif in_this_process(executor):
+            work_off(parts, Threads(job, executor), workers, watch, interrupts)
+        else:
+            work_off(parts, Workers(job.sender(agent, parts, executor), job.take), workers, watch, interrupts)
 
 
 def check_system(system: object, caller: str) -> None:
@@ -343,6 +375,7 @@ class _Job:
             self._optimal = np.empty((simulations, episodes))
         except (MemoryError, ValueError):
             raise MemoryError(f"episodes, simulations: no memory for {episodes} x {simulations} rewards") from None
+        self.episodes = simulations * episodes
         self._agents: dict[int, Agent] = {}
         self._keep_agents = keep_agents
         self._complete = np.zeros(simulations, dtype=bool)
@@ -366,11 +399,12 @@ class _Job:
         bit_generators: list[Any] = [rng.bit_generator for rng, _ in streams]
         if not system.stochastic:
             bit_generators = list(map(CountedGenerator, bit_generators))
+        complete = np.zeros(len(numbers), dtype=bool)
         # a callable may make agents of several kinds, which do not go side by side
         for _, group in itertools.groupby(range(len(agents)), lambda k: type(agents[k]._core)):
             lanes = list(group)
             rows = slice(numbers[lanes[0]], numbers[lanes[-1]] + 1)
-            self._complete[rows] = _core.simulate(
+            complete[lanes] = _core.simulate(
                 agents=[agents[k]._core for k in lanes],
                 system=system.capsule,
                 system_bitgens=[bit_generators[k].capsule for k in lanes],
@@ -388,6 +422,7 @@ class _Job:
             agent._stochastic |= not self._system.deterministic_steps
         if self._keep_agents:
             self._agents.update(zip(numbers, agents, strict=True))
+        self._complete[numbers.start : numbers.stop] = complete  # last: Ctrl-C in another thread asks what is
 
     def sender(self, agent: AgentSource, parts: list[Part], executor: Executor) -> Callable[[Part], Future[Any]]:
         """A function that submits a part to an executor; all that must be pickled for it is pickled here."""
@@ -466,8 +501,8 @@ def _simulate_elsewhere(
         )
         if threading.current_thread() is threading.main_thread():
             # Ctrl-C reaches the processes of a pool as well, but main threads only, and not while they compute
-            with ThreadPoolExecutor(1, thread_name_prefix="ocpfast") as pool:
-                work_off([(0, simulations)], Threads(job, pool), 1, watch=lambda: None)
+            with Interrupts() as interrupts, ThreadPoolExecutor(1, thread_name_prefix="ocpfast") as pool:
+                work_off([(0, simulations)], Threads(job, pool), 1, lambda: None, interrupts)
         else:
             job.simulate(0, simulations)
         return job.outcome()
@@ -486,7 +521,8 @@ def _is_agent_class(value: object) -> bool:
 def _maker(agent: AgentSource, system: System) -> Callable[[int, Streams], Agent]:
     """A function that gives the agent of a simulation, to be copied; all that can be checked is checked here."""
     if isinstance(agent, Agent):
-        prototype = _check_fit(agent, system)
+        # as it is now: another thread may go on with it before the last simulation has begun
+        prototype = _check_fit(agent, system).copy(rng=0)
         return lambda simulation, streams: prototype
     if isinstance(agent, Sequence):
         agents = [_check_fit(one, system) for one in agent]

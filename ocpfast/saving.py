@@ -28,7 +28,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ocpfast import _check
-from ocpfast.results import AGENT_MAGIC, write_atomically
+from ocpfast.files import write_atomically
+from ocpfast.results import AGENT_MAGIC
 
 if TYPE_CHECKING:
     from ocpfast.agent import Agent
@@ -182,13 +183,15 @@ def save_agent(agent: Agent, path: str | os.PathLike[str]) -> None:
             encoded[name] = encode(value)
         except _NotInFilesError:
             given = repr(value)
+    with agent._core.reading():
+        rng, memory, state = _generator_state(agent._rng), agent._memory(), agent._core.state()
     header = {
         "agent": type(agent).__name__,
         "arguments": encoded,
         "given": given,  # what load_agent must be given: a class with a function in it
-        "rng": encode(_generator_state(agent._rng)),
-        "memory": encode(agent._memory()),
-        "state": encode(agent._core.state()),
+        "rng": encode(rng),
+        "memory": encode(memory),
+        "state": encode(state),
         "blobs": [len(blob) for blob in encode.blobs],
     }
     if header["agent"] not in _AGENTS or not type(agent).__module__.startswith("ocpfast."):
@@ -319,9 +322,16 @@ def _decoded(header: dict[str, Any], blobs: list[memoryview], hypothesis: Hypoth
 
 
 def revive(
-    kind: type[Agent], arguments: dict[str, Any], rng: np.random.Generator, state: bytes, memory: dict[str, Any]
+    kind: type[Agent],
+    arguments: dict[str, Any],
+    rng: np.random.Generator,
+    state: bytes,
+    memory: dict[str, Any],
+    standing: dict[str, Any] | None = None,
 ) -> Agent:
-    """An agent from what `Agent.__reduce__` says of it."""
+    """An agent from what `Agent.__reduce__` says of it; `standing` is where its generator stands."""
+    if standing is not None:
+        rng.bit_generator.state = standing
     agent = kind(**arguments, rng=rng)
     agent._core.restore(state)
     agent._remember(memory)

@@ -43,6 +43,8 @@ MUTATIONS = [
         "linear",
     ),
     ("store.hpp", "n_contradictions_ += constraint.lower == constraint.upper;", "", "linear linear_chain certificate"),
+    ("store.hpp", "if (contains(constraint.sequence)) {\n                ¦enter(constraint, owner);", "", "highs"),
+    ("store.hpp", "if (contains(older)) take_out(older);", "", "highs"),
     # aggregation
     ("hypothesis/cells.hpp", "other > upper", "other >= upper", "ocp_reference"),
     ("hypothesis/cells.hpp", "if (join(staged.cell, staged.estimate)) changed(staged.cell);", "", "ocp_reference"),
@@ -63,9 +65,9 @@ MUTATIONS = [
     ),
     (
         "hypothesis/grid.hpp",
-        "bounds_[static_cast<std::size_t>(bin)] <= value",
-        "bounds_[static_cast<std::size_t>(bin)] < value",
-        "hypothesis lanes",
+        "value < bounds_[static_cast<std::size_t>(bin) + 1]",
+        "value <= bounds_[static_cast<std::size_t>(bin) + 1]",
+        "hypothesis fuzz",
     ),
     # Algorithm 2
     ("agent/ocp.hpp", "return {lower, reward + ¦options_.discount * best_.upper", "best_.upper", "ocp_reference"),
@@ -76,7 +78,7 @@ MUTATIONS = [
         "ocp_reference agents",
     ),
     ("agent/ocp.hpp", "visits < fewest", "visits <= fewest", "ocp_reference"),
-    ("agent/ocp.hpp", "skip-- == 0", "skip-- <= 0", "ocp_reference"),
+    ("agent/ocp.hpp", "skip-- == 0", "skip-- <= 0", "agents"),
     ("agent/ocp.hpp", "no_holder;\n        if (¦!options_.immediate", "false", "ocp_reference"),
     ("agent/ocp.hpp", "changed_here);\n            ¦revisit();", "", "linear linear_chain theorems"),
     # replay and directed exploration
@@ -89,24 +91,34 @@ MUTATIONS = [
     ),
     ("agent/replay.hpp", "stationary_ && !fresh_[0].empty()", "false", "ocp_reference"),
     ("agent/replay.hpp", "edge.reward + discount_ * value.upper", "edge.reward + value.upper", "ocp_reference"),
-    ("agent/directed.hpp", "known.ties(index, upper) && known.is_new(index)", "known.is_new(index)", "ocp_reference"),
+    ("agent/directed.hpp", "known.ties(index, upper) && known.is_new(index)", "known.is_new(index)", "finite"),
     ("agent/directed.hpp", "if (best.determined) continue;", "", "ocp_reference"),
     # linear classes
-    ("hypothesis/basis.hpp", "pass < 2", "pass < 1", "linear linear_store features"),
+    ("hypothesis/basis.hpp", "pass < 2", "pass < 1", "core_program"),
     ("hypothesis/linear_block.hpp", "independent = false;", "", "linear linear_store"),
     (
         "hypothesis/linear_block.hpp",
         "c.lower == c.upper && !pinned(c.index)",
         "c.lower == c.upper",
-        "linear linear_chain",
+        "linear_store",
     ),
     (
         "lp/independent_rows.hpp",
-        "lower = std::max(lower, std::min(one, other));",
-        "lower = std::min(one, other);",
+        "std::min(one, other) > lower.value",
+        "std::min(one, other) > -infinity",
         "linear_store linear",
     ),
     ("lp/independent_rows.hpp", "first_[k] * second_[k] < 0", "false", "linear_store linear"),
+    ("hypothesis/pins.hpp", "if (standing == Standing::uncertain) take_place(phi, value);", "", "core_program"),
+    (
+        "hypothesis/pins.hpp",
+        "reduced.scale <= tolerances_.span * added_ || reduced.scale > 1e-6 * size",
+        "true",
+        "edges_linear",
+    ),
+    ("hypothesis/members.hpp", "!(inside <= before / 2)", "before < infinity", "edges_linear"),
+    ("hypothesis/proof.hpp", "multiplier > 0 ? row.upper : row.lower", "row.upper", "linear_store"),
+    ("hypothesis/linear_block.hpp", "value = std::min(most, higher(value, proven(scale)));", "", "edges_linear"),
     # finite, quadratic, sparse and sigmoid classes
     ("hypothesis/survivors.hpp", "kept.admitted.contains(column[hypothesis])", "true", "finite"),
     (
@@ -137,7 +149,7 @@ MUTATIONS = [
         "pendulum lanes",
     ),
     ("run.hpp", "ending = OCP_TRUNCATED;", "ending = OCP_TERMINATED;", "running agents ocp_reference"),
-    ("glide.inl", "redundant & finite & in_time", "finite & in_time", "lanes"),
+    ("glide.inl", "redundant & payable & in_time", "payable & in_time", "lanes"),
     ("compensated_sum.inl", "lost += (sum - (total - added)) + (term - added);", "", "running pendulum lanes"),
     ("solve.hpp", "to == nowhere ? 0.0 : v_later[to]", "v_later[to == nowhere ? 0 : to]", "solving"),
     # files
@@ -145,9 +157,9 @@ MUTATIONS = [
         "store.hpp",
         'a.require(hypotheses_.n_held() == entries_.size() - n_rejected_, "the number of constraints");',
         "",
-        "saving",
+        "saving_damaged",
     ),
-    ("agent/ocp.hpp", "a.require_index(best_.action, 0, n_actions_);", "", "saving"),
+    ("agent/ocp.hpp", "a.require_index(best_.action, 0, n_actions_);", "", "saving_damaged"),
 ]
 
 

@@ -2,20 +2,41 @@
 
 import ctypes
 import math
-import os
 import shutil
 import subprocess
 import sys
 import threading
 import zlib
-from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_double, c_int, c_int64, c_void_p
 from pathlib import Path
 
 import highspy
 import numpy as np
 import pytest
+from c_library import (
+    BAD_ACTION,
+    BAD_ARGUMENT,
+    BAD_FILE,
+    BAD_ORDER,
+    BAD_PERIOD,
+    BAD_REWARD,
+    BAD_STATE,
+    FAILED,
+    NO_MEMORY,
+    OK,
+    TERMINATED,
+    TRUNCATED,
+    ApiError,
+    CAgent,
+    Description,
+    Library,
+    State,
+    numbers,
+)  # fmt: skip
 from commands import ROOT, call
 from embedding import COMPILERS, EXAMPLES, INSTALLED, STRICT, build, compiler, default_compiler, install
+from saving_cases import rewritten
+from scipy import sparse
 from test_cpp import assert_same_agent, between_the_marks
 from test_cpp import in_python as in_python  # a fixture
 
@@ -23,9 +44,6 @@ import ocpfast as ocp
 
 pytestmark = pytest.mark.skipif(not EXAMPLES.exists(), reason="needs the source tree")
 
-OK, BAD_STATE, BAD_ACTION, BAD_PERIOD, NO_MEMORY, FAILED = range(6)
-BAD_ARGUMENT, BAD_REWARD, BAD_ORDER, BAD_FILE = range(16, 20)
-CONTINUES, TERMINATED, TRUNCATED = range(3)
 NO_HIGHS = "selection: expected OCP_SELECT_ELUDER for linear features without HiGHS, got 0; ocp_load_highs loads it"
 
 
@@ -96,144 +114,6 @@ def test_nothing_but_the_api_is_exported(prefix):
 
 
 # ---- the library called from here
-
-
-class State(Structure):
-    _fields_ = (("vector", POINTER(c_double)), ("number", c_int64))
-
-
-class Description(Structure):
-    _fields_ = (
-        ("struct_size", c_size_t), ("hypothesis", c_int32), ("n_states", c_int64), ("n_actions", c_int64),
-        ("horizon", c_int64), ("track_lower", c_int32), ("labels", POINTER(c_int64)), ("label_axes", c_int32),
-        ("n_dimensions", c_int64), ("n_edges", POINTER(c_int64)), ("edges", POINTER(c_double)), ("extra", c_int64),
-        ("n_features", c_int64), ("phi", POINTER(c_double)), ("by_period", c_int32), ("shared", c_int32),
-        ("function", c_void_p), ("user_data", c_void_p), ("state_size", c_int64), ("scale", c_double),
-        ("selection", c_int32), ("window", c_int64), ("ties", c_int32), ("replay", c_int32), ("update", c_int32),
-        ("discount", c_double), ("lower_bound", c_double), ("upper_bound", c_double), ("reward_bound", c_double),
-        ("replay_sweeps", c_int64), ("replay_capacity", c_int64), ("seed", c_uint64),
-    )  # fmt: skip
-
-
-class ApiError(Exception):
-    def __init__(self, code, message):
-        super().__init__(message)
-        self.code = code
-
-
-class Library:
-    """Functions by their names without "ocp_"; ApiError where they fail."""
-
-    def __init__(self, path):
-        self._library = ctypes.CDLL(str(path))
-        self._library.ocp_last_error.restype = c_char_p
-        self._library.ocp_version.restype = c_char_p
-        state, agent = State, c_void_p
-        arguments = {
-            "agent_create": [POINTER(Description), POINTER(agent)], "agent_destroy": [agent],
-            "agent_act": [agent, state, POINTER(c_int64)],
-            "agent_observe": [agent, state, c_double, c_int, POINTER(c_int)],
-            "agent_begin_episode": [agent], "agent_greedy": [agent, state, c_int64, POINTER(c_int64)],
-            "agent_upper": [agent, state, c_int64, c_int64, POINTER(c_double)],
-            "agent_lower": [agent, state, c_int64, c_int64, POINTER(c_double)],
-            "agent_determined": [agent, state, c_int64, c_int64, POINTER(c_int)],
-            "agent_n_constraints": [agent, POINTER(c_int64)], "agent_period": [agent, POINTER(c_int64)],
-            "agent_n_episodes": [agent, POINTER(c_int64)], "agent_save": [agent, c_char_p],
-            "agent_load": [c_char_p, POINTER(Description), POINTER(agent)], "load_highs": [c_char_p],
-        }  # fmt: skip
-        for name, types in arguments.items():
-            getattr(self._library, f"ocp_{name}").argtypes = types
-        self._library.ocp_agent_destroy.restype = None
-        self._library.ocp_describe.restype = None
-
-    def describe(self, **options):
-        description = Description()
-        self._library.ocp_describe(byref(description))
-        for name, value in options.items():
-            setattr(description, name, value)
-        return description
-
-    def last_error(self):
-        return self._library.ocp_last_error().decode()
-
-    def __getattr__(self, name):
-        function = getattr(self._library, f"ocp_{name}")
-
-        def call_it(*arguments):
-            code = function(*arguments)
-            if code:
-                raise ApiError(code, self.last_error())
-
-        return call_it
-
-    def destroy(self, handle):
-        self._library.ocp_agent_destroy(handle)
-
-
-def numbers(values, kind):
-    flat = np.ravel(values).tolist()
-    return (kind * len(flat))(*flat)
-
-
-class CAgent:
-    """An agent behind the C API, with the names of Python's."""
-
-    def __init__(self, library, handle):
-        self._library, self._handle = library, handle
-
-    @classmethod
-    def create(cls, library, **options):
-        handle = c_void_p()
-        library.agent_create(byref(library.describe(**options)), byref(handle))
-        return cls(library, handle)
-
-    @classmethod
-    def load(cls, library, path, description=None):
-        handle = c_void_p()
-        library.agent_load(os.fsencode(path), None if description is None else byref(description), byref(handle))
-        return cls(library, handle)
-
-    def __del__(self):
-        self._library.destroy(self._handle)
-
-    @staticmethod
-    def state(value):
-        if np.ndim(value) == 0:
-            return State(None, value)
-        return State(numbers(value, c_double), len(value))
-
-    def _out(self, name, kind, *arguments):
-        out = kind()
-        getattr(self._library, f"agent_{name}")(self._handle, *arguments, byref(out))
-        return out.value
-
-    def act(self, state):
-        return self._out("act", c_int64, self.state(state))
-
-    def observe(self, next_state, reward, ending=CONTINUES):
-        return bool(self._out("observe", c_int, self.state(next_state), reward, ending))
-
-    def greedy(self, state, period=0):
-        return self._out("greedy", c_int64, self.state(state), period)
-
-    def upper(self, state, action, period=0):
-        return self._out("upper", c_double, self.state(state), action, period)
-
-    def lower(self, state, action, period=0):
-        return self._out("lower", c_double, self.state(state), action, period)
-
-    def determined(self, state, action, period=0):
-        return bool(self._out("determined", c_int, self.state(state), action, period))
-
-    def begin_episode(self):
-        self._library.agent_begin_episode(self._handle)
-
-    def save(self, path):
-        self._library.agent_save(self._handle, os.fsencode(path))
-
-    n_constraints = property(lambda self: self._out("n_constraints", c_int64))
-    period = property(lambda self: self._out("period", c_int64))
-    n_episodes = property(lambda self: self._out("n_episodes", c_int64))
 
 
 @pytest.fixture(scope="module")
@@ -453,6 +333,8 @@ def test_action_for_action(name, library, tmp_path):
         ({"upper_bound": math.nan}, "bounds: expected lower <= upper"),
         ({"upper_bound": 1.0, "reward_bound": 1.0}, "bounds, reward_bound: expected at most one of them, got both"),
         ({"reward_bound": -1.0}, "reward_bound: expected a finite number >= 0, got -1"),
+        ({"reward_bound": 2e80}, "reward_bound: expected a number of at most 1e80 in size, got 2e+80"),
+        ({"lower_bound": -2e100}, "bounds: expected infinities and numbers of at most 1e100 in size, got -2e+100"),
         ({"reward_bound": 1.0, "horizon": 0}, "reward_bound: expected discount < 1 with it, or a horizon, got 1"),
         ({"window": 2}, "window: expected 0 if selection is not window, got 2"),
         ({"selection": 3}, "window: expected an integer >= 1, got 0"),
@@ -571,6 +453,7 @@ def test_calls_that_are_wrong_change_nothing(library, tmp_path):
     fails(BAD_ORDER, "act: called twice in period 0 without observe", lambda: agent.act(0))
     fails(BAD_REWARD, "reward: expected a finite number, got nan", lambda: agent.observe(0, math.nan))
     fails(BAD_REWARD, "reward: expected a finite number, got inf", lambda: agent.observe(0, math.inf))
+    fails(BAD_REWARD, "reward: expected a number of at most 1e80 in size, got -2e+80", lambda: agent.observe(0, -2e80))
     fails(BAD_ARGUMENT, "ending: expected an integer in 0..2, got 3", lambda: agent.observe(0, 1.0, 3))
     fails(BAD_STATE, "next_state: expected an integer in 0..5, got -1", lambda: agent.observe(-1, 1.0))
     assert agent.observe(-1, 1.0, TERMINATED) is twin.observe(0, 1.0, TERMINATED) is True
@@ -644,6 +527,26 @@ def test_files_that_are_wrong(library, tmp_path):
     with pytest.raises(ApiError, match="No such file or directory") as error:
         agent.save(tmp_path / "missing" / "agent.ocp")
     assert error.value.code == BAD_FILE
+
+
+def test_headers_that_somebody_made_up(library, tmp_path):
+    path = tmp_path / "agent.ocp"
+    ocp.OCP(ocp.TabulaRasa(2, 2, 3)).save(path)
+    content = path.read_bytes()
+    for change, message in (
+        (lambda header: header["arguments"].update(ties="no such"), "damaged: an option"),
+        (lambda header: header["arguments"].update(discount={"$float": "much"}), "damaged: a number"),
+        (lambda header: header["rng"]["$dict"].pop(1), "damaged: the generator has no state"),
+    ):
+        path.write_bytes(rewritten(content, change))
+        fails(BAD_FILE, message, lambda: CAgent.load(library, path))
+    ocp.OCP(ocp.LinearFeatures(sparse.csr_array(np.eye(4)), n_actions=2, horizon=2), selection="eluder").save(path)
+    fails(
+        BAD_FILE,
+        "expected features as an array, got sparse rows: make the class in C++, and let Checkpoint::restore read what "
+        "was learned",
+        lambda: CAgent.load(library, path),
+    )
 
 
 def test_bytes_that_somebody_made_up(library, tmp_path):

@@ -1,5 +1,6 @@
 """HiGHS: its library and highspy's Python API alike, and the user's own models beside ours."""
 
+import itertools
 import random
 import re
 import shutil
@@ -66,7 +67,7 @@ class Case:
         )
 
     def agent(self, **more):
-        return ocp.OCP(ocp.Polytope(self.phi, self.a_ub, self.b_ub, shared=self.shared), **self.options, **more)
+        return ocp.OCP(ocp.Polytope(self.phi, self.a_ub, self.b_ub, shared=self.shared), **{**self.options, **more})
 
     def system(self):
         return ocp.TableSystem(self.next_state, self.reward, initial_state=list(range(self.shape[0])))
@@ -75,6 +76,13 @@ class Case:
         n_states, n_actions, horizon = self.shape
         places = [(x, a, t) for t, x, a in np.ndindex(horizon, n_states, n_actions)]
         return [(agent.lower(*place), agent.upper(*place)) for place in places]
+
+    def episode(self, agent, number):
+        x = number % self.shape[0]
+        for t in range(self.shape[2]):
+            a = agent.act(x)
+            x = int(self.next_state[t, x, a])
+            assert agent.observe(x, float(self.reward[t, x, a])) == (t == self.shape[2] - 1)
 
     def play(self, agent, before_each_call=lambda: None, episodes=6):
         """All values after each episode, and how many programs that took."""
@@ -97,7 +105,7 @@ class Case:
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_python_gives_the_values_of_the_library(block):
+def test_python_gives_the_values_of_the_library(block, compared):
     """To the last bit: the same HiGHS is told the same things in the same order."""
     lps = 0
     for seed in range(block * CASES, (block + 1) * CASES):
@@ -110,6 +118,7 @@ def test_python_gives_the_values_of_the_library(block):
         assert played["python"][1] == statistics, f"seed {seed}"
         lps += statistics["lps"]
     assert lps > 50 * CASES
+    compared("programs: HiGHS by its library = by Python", CASES)
 
 
 @pytest.mark.parametrize("workers", [1, 4])
@@ -250,12 +259,28 @@ def break_method(patch, method, fails, error=None):
     return faulty
 
 
-def make_store(kind):
+class Errors:
+    """Counts what HiGHS's failures raise, and goes on."""
+
+    count = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        if kind is RuntimeError and "HiGHS" in str(error):
+            self.count += 1
+            return True
+        return False
+
+
+def make_store(kind, **options):
     """Twelve features over a box with corners cut off, and no model of it yet."""
     rng = np.random.default_rng(2)
     a_ub = np.vstack([np.eye(3), -np.eye(3), rng.standard_normal((4, 3))])
     with through(kind):
-        return _core.LinearStore(rng.integers(-2, 3, (12, 3)) + 0.5, a_ub, np.append(np.full(6, 4.0), np.ones(4)))
+        features, b_ub = rng.integers(-2, 3, (12, 3)) + 0.5, np.append(np.full(6, 4.0), np.ones(4))
+        return _core.LinearStore(features, a_ub, b_ub, **options)
 
 
 def questions(store):
@@ -367,6 +392,61 @@ def test_a_solver_that_fails_once_leaves_the_store_as_it_was(block, unraised, mo
     assert errors > 10
 
 
+@pytest.mark.parametrize("block", range(5))
+def test_what_came_in_while_a_solver_failed_leaves_with_its_window(block, unraised, monkeypatch):
+    rng = np.random.default_rng(block)
+    constraints = list(zip(rng.integers(12, size=24).tolist(), rng.integers(-6, 6, 24).tolist(), strict=True))
+    errors = Errors()
+    for first in range(1, 200, 3):
+        store = make_store("python", window=2)
+        with monkeypatch.context() as patch:
+            break_method(patch, "run", range(first, first + 6))
+            for number, (i, low) in enumerate(constraints, 1):
+                with errors:
+                    store.insert(i, low, low + 1)
+                if number % 4 == 0:
+                    with errors:
+                        store.end_episode()
+        for _ in range(2):
+            assert store.kept()
+            store.end_episode()
+        assert not store.kept() + store.rejected(), first
+    assert errors.count > 10
+
+
+def test_of_identical_constraints_one_is_held_though_a_solver_failed(unraised, monkeypatch):
+    """One comes in again that was rejected, pushes others out, and the solver fails on the rest of the walk."""
+    errors = Errors()
+    for seed, first in itertools.product(range(4), range(1, 160, 5)):
+        rng = np.random.default_rng(seed)
+        store = make_store("python")
+        with monkeypatch.context() as patch:
+            break_method(patch, "run", range(first, first + 6))
+            for i, low in zip(rng.integers(6, size=40).tolist(), rng.integers(-2, 3, 40).tolist(), strict=True):
+                with errors:
+                    store.insert(i, low, low + 1)
+                held = [row[1:] for row in store.kept() + store.rejected()]
+                assert len(set(held)) == len(held), (seed, first)
+    assert errors.count > 10
+
+
+def test_a_transition_owns_one_constraint_though_a_solver_failed(unraised, monkeypatch):
+    errors = Errors()
+    for seed, first in itertools.product(range(8), range(1, 60, 4)):
+        case = Case(seed)
+        with through("python"):
+            agent = case.agent(replay=True, selection="all", window=None)
+        with monkeypatch.context() as patch:
+            break_method(patch, "run", range(first, first + 6))
+            for episode in range(8):
+                with errors:
+                    case.episode(agent, episode)
+                agent.begin_episode()
+        statistics = agent.statistics()
+        assert statistics["constraints"] <= statistics["transitions"]
+    assert errors.count > 10
+
+
 @pytest.mark.parametrize("first", [1, 4, 9, 20, 40])
 def test_an_agent_whose_solver_failed_begins_the_next_episode(first, unraised, monkeypatch):
     errors = 0
@@ -377,12 +457,8 @@ def test_an_agent_whose_solver_failed_begins_the_next_episode(first, unraised, m
         with monkeypatch.context() as patch:
             break_method(patch, "run", range(first, first + 12))
             for episode in range(8):
-                x = episode % case.shape[0]
                 try:
-                    for t in range(case.shape[2]):
-                        a = agent.act(x)
-                        x = int(case.next_state[t, x, a])
-                        assert agent.observe(x, float(case.reward[t, x, a])) == (t == case.shape[2] - 1)
+                    case.episode(agent, episode)
                 except RuntimeError as error:
                     assert "HiGHS" in str(error)
                     errors += 1

@@ -3,11 +3,9 @@
 import json
 import os
 import shutil
-import subprocess
 
 import instructions
 import pytest
-from commands import ROOT
 
 COMPILER = os.environ.get("CXX", "g++").split()[0]
 
@@ -66,10 +64,6 @@ def test_aggregation_learns_without_allocating(program, kernel, at_most):
 def test_allocations_are_seen(program):
     """The store keeps what is inserted, so that the count above could have been another one."""
     assert instructions.play(program, "store", 0, 100)["allocations"] > 100
-
-
-def test_layer_set(program):
-    subprocess.run([instructions.build(program.parent, ROOT / "tests" / "layer_set.cpp")], check=True, timeout=60)
 
 
 def test_every_kernel_is_guarded(program):

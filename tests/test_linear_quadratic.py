@@ -318,8 +318,8 @@ class TestOverflow:
         with pytest.raises(RuntimeError) as caught:
             ocp.run(agent, system, episodes=1, progress=False)
         assert str(caught.value) == (
-            "simulation 0, episode 0, period 512: the system returned error 6 "
-            "(a state or a reward beyond the range of doubles)"
+            "simulation 0, episode 0, period 133: the system paid a reward of -1.18571e+80, expected a number of at "
+            "most 1e80 in size"
         )
 
     def test_the_optimum_is_then_unknown(self):

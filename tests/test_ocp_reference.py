@@ -254,26 +254,27 @@ def check_all(configurations, cases, size):
                 failures.append(failure)
     shortest = min(failures, key=len, default="")
     assert not failures, f"{len(failures)} of {n} random cases differ; the shortest:\n{shortest}"
+    return n
 
 
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("selection, replay, update", METHODS)
-def test_compiled_is_literal(selection, replay, update, ties):
+def test_compiled_is_literal(selection, replay, update, ties, compared):
     configurations = [
         Configuration(selection, replay, update, ties, hypothesis, lower)
         for hypothesis, lower in itertools.product(CLASSES, LOWERS)
     ]
-    check_all(configurations, CASES, SMALL)
+    compared("tables, aggregation = literal", check_all(configurations, CASES, SMALL))
 
 
 @pytest.mark.parametrize("selection, replay, update", METHODS)
-def test_compiled_is_literal_on_larger_systems(selection, replay, update):
+def test_compiled_is_literal_on_larger_systems(selection, replay, update, compared):
     """Long enough that what propagates through several periods and keys is seen."""
     configurations = [
         Configuration(selection, replay, update, ties, hypothesis, "exact")
         for ties, hypothesis in itertools.product(TIES, CLASSES)
     ]
-    check_all(configurations, 1, LARGE)
+    compared("tables, aggregation = literal", check_all(configurations, 1, LARGE))
 
 
 def test_every_configuration_is_run():
@@ -358,7 +359,7 @@ def test_lower_values_that_are_not_kept_are_refused(replay):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_tabula_rasa_is_q_learning(seed):
+def test_tabula_rasa_is_q_learning(seed, compared):
     rng = random.Random(seed)
     n_states, n_actions, horizon = rng.randint(2, 6), rng.randint(2, 4), rng.randint(2, 6)
     next_state, reward = random_table(rng, n_states, n_actions, horizon, seed % 2 == 0, number=float)
@@ -382,10 +383,11 @@ def test_tabula_rasa_is_q_learning(seed):
     for t, x, a in itertools.product(range(horizon), range(n_states), range(n_actions)):
         assert agent.upper(x, a, t) == q[t][x][a]
         assert agent.upper(x, a, t) >= optimal[t][x][a]
+    compared("tabula rasa = Q-learning", 1)
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_discounted_replay_converges_to_the_same_floats(seed):
+def test_discounted_replay_converges_to_the_same_floats(seed, compared):
     """Rounding decides when sweeps of a discounted cycle stop: both sides must stop at the same number."""
     rng = random.Random(seed)
     n_states, n_actions = rng.randint(1, 4), 2
@@ -406,3 +408,4 @@ def test_discounted_replay_converges_to_the_same_floats(seed):
             assert agent.upper(y, b) == literal.upper(0, y, b)
             assert agent.lower(y, b) == literal.lower(0, y, b)
             assert agent.determined(y, b) == literal.determined(0, y, b)
+    compared("tables, aggregation = literal", 1)

@@ -55,7 +55,8 @@ def test_the_wheel_carries_headers_and_types_and_works(built, tmp_path):
     assert Path(where.strip()) == tmp_path / "installed" / "ocpfast"
 
 
-def test_an_editable_install_works(source, unoptimised, tmp_path):
+def test_an_editable_install_works(source, built, unoptimised, tmp_path):
+    """From the objects of the wheel, which `unoptimised` hands out again."""
     call(sys.executable, "-m", "venv", "venv", cwd=tmp_path)
     python = str(tmp_path / "venv" / "bin" / "python")
     call(python, "-m", "pip", "install", "--quiet", "--editable", str(source), cwd=tmp_path, **unoptimised)

@@ -39,7 +39,7 @@ class TestEquivalence:
     """The paper's appendix."""
 
     @pytest.mark.parametrize("block", range(10))
-    def test_on_random_tables(self, block):
+    def test_on_random_tables(self, block, compared):
         for seed in range(100 * block, 100 * (block + 1)):
             system = random_table(seed)
             learning, optimistic = like_ocp(system)
@@ -48,6 +48,7 @@ class TestEquivalence:
             for triple in np.ndindex(h, s, a):
                 t, x, b = map(int, triple)
                 assert learning.value(x, b, t) == optimistic.upper(x, b, t), (seed, triple)
+        compared("tabula rasa = Q-learning", 100)
 
     @pytest.mark.parametrize("system", [ocp.Chain(12), ocp.DeepSea(8), ocp.DeepSea(7, mapping_seed=3)], ids=repr)
     def test_on_the_classics(self, system):
@@ -120,12 +121,12 @@ class TestUpdate:
             agent.observe(0, 100.0)
         assert sorted(first) == [0, 1, 2]
 
-    def test_values_that_overflow_are_no_nan(self):
+    def test_large_rewards(self):
         agent = ocp.QLearning(1, 2, horizon=None, learning_rate=0.5, initial=0.0, exploration=ocp.Boltzmann(1.0), rng=0)
         for k in range(200):
             agent.act(0)
-            agent.observe(0, 1e308 if k % 3 else -1e308)
-            assert not np.isnan(agent.value(0, 0)) and not np.isnan(agent.value(0, 1))
+            agent.observe(0, 1e80 if k % 3 else -1e80)
+            assert abs(agent.value(0, 0)) < 1e83 and abs(agent.value(0, 1)) < 1e83
 
 
 class TestStepping:
@@ -173,6 +174,7 @@ class TestStepping:
         ({"learning_rate": "1"}, TypeError, r"learning_rate: expected a number in \(0, 1\], got '1'"),
         ({"discount": 0}, ValueError, r"discount: expected a number in \(0, 1\], got 0"),
         ({"initial": -np.inf}, ValueError, r"initial: expected a finite number or \+inf, got -inf"),
+        ({"initial": 1e101}, ValueError, r"initial: expected a number of at most 1e100 in size or \+inf, got 1e\+101"),
         ({"initial": np.nan}, ValueError, r"initial: expected a finite number or \+inf, got nan"),
         ({"exploration": 0.1}, TypeError, r"exploration: expected EpsilonGreedy, Boltzmann or None, got 0.1"),
         ({"ties": "directed"}, ValueError, r"ties: expected one of 'first', 'random', got 'directed'"),

@@ -109,7 +109,7 @@ class Pair:
 @pytest.mark.parametrize(
     "prior", [{}, {"bounds": (-INFINITY, 0.0)}, {"bounds": (-INFINITY, 0.0), "discount": 0.5}], ids=str
 )
-def test_agrees_with_the_literal_class(method, prior):
+def test_agrees_with_the_literal_class(method, prior, compared):
     for case in range(25):
         rng = random.Random(f"{method} {prior} {case}")
         n, m = rng.choice([(1, 1), (2, 1), (1, 2)])
@@ -120,6 +120,7 @@ def test_agrees_with_the_literal_class(method, prior):
             except AssertionError as failure:
                 raise AssertionError(f"case {case}, episode {episode}: {pair!r}") from failure
         assert pair.agent.statistics()["contradictions"] == 0
+    compared("quadratic = literal", 25)
 
 
 # the theorem

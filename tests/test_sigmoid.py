@@ -53,7 +53,7 @@ def psi(y):
     return float(1 / (1 + np.exp(-y))) if y > -700 else 0.0
 
 
-def test_it_is_the_linear_class_of_logits():
+def test_it_is_the_linear_class_of_logits(compared):
     """800 random systems: the same actions as a linear class that is paid logits, and the same values but for psi."""
     for seed in range(800):
         case = Graded(seed)
@@ -70,6 +70,7 @@ def test_it_is_the_linear_class_of_logits():
             assert sigmoid.upper(x, a, t) == pytest.approx(psi(linear.upper(x, a, t)), rel=1e-12, abs=0), seed
             assert sigmoid.lower(x, a, t) == pytest.approx(psi(linear.lower(x, a, t)), rel=1e-12, abs=0), seed
             assert sigmoid.determined(x, a, t) == linear.determined(x, a, t), seed
+    compared("sigmoid = linear features of logits", 800)
 
 
 def test_theorem_1():

@@ -77,12 +77,13 @@ def check(configuration, case):
 
 @pytest.mark.parametrize("replay, update", METHODS)
 @pytest.mark.parametrize("features", CLASSES)
-def test_compiled_is_literal(features, replay, update):
+def test_compiled_is_literal(features, replay, update, compared):
     configuration = Configuration("eluder", replay, update, features, "none")
     results = [check(configuration, case) for case in range(CASES)]
     failures = [result for result in results if result is not None]
     shortest = min(failures, key=len, default="")
     assert not failures, f"{len(failures)} of {len(results)} random cases differ; the shortest:\n{shortest}"
+    compared("sparse linear = literal", len(results))
 
 
 def test_there_are_enough_cases():
@@ -217,7 +218,7 @@ def small_matrix(rng):
     return rows
 
 
-def test_eluder_dimension_is_the_l_rank():
+def test_eluder_dimension_is_the_l_rank(compared):
     rng = random.Random(0)
     smaller = 0
     for _ in range(150):
@@ -235,6 +236,7 @@ def test_eluder_dimension_is_the_l_rank():
             blocks[0][-1], [blocks[0][x] for x, _, _ in before], 2 * sparsity
         )
     assert smaller > 10
+    compared("eluder dimension = definition", 150)
 
 
 def test_eluder_dimension_of_several_blocks():
@@ -300,7 +302,7 @@ def test_full_rank():
 
 
 @pytest.mark.parametrize("kind, seeds", [("library", range(8)), ("python", range(2))])
-def test_programs_agree_with_enumeration(kind, seeds):
+def test_programs_agree_with_enumeration(kind, seeds, compared):
     """One action, so that both agents see the same."""
     with through(kind):
         for seed in seeds:
@@ -324,6 +326,7 @@ def test_programs_agree_with_enumeration(kind, seeds):
             assert programs.statistics()["contradictions"] == 0
             assert programs.statistics()["determined"] == by_hand.statistics()["determined"]
             assert programs.statistics()["programs"] > 0
+    compared("sparse linear: programs = enumeration", len(seeds))
 
 
 def compare_values(by_hand, programs, q, seed):

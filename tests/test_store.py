@@ -112,9 +112,10 @@ def check(seed):
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_store_is_a_fresh_walk_after_every_operation(block):
+def test_store_is_a_fresh_walk_after_every_operation(block, compared):
     for case in range(SEQUENCES):
         check(block * SEQUENCES + case)
+    compared("box store = literal walk", SEQUENCES)
 
 
 def test_one_constraint_pushes_out_many_and_deleting_it_brings_them_back():
@@ -148,7 +149,7 @@ def test_rejected_constraints_return_one_after_another():
 
 
 @pytest.mark.parametrize("selection", ["first", "eluder"])
-def test_selections_keep_what_is_informative(selection):
+def test_selections_keep_what_is_informative(selection, compared):
     """1,000 random sequences of equalities and intervals against the definition of each selection."""
     for seed in range(1000):
         rng = random.Random(seed)
@@ -170,8 +171,17 @@ def test_selections_keep_what_is_informative(selection):
         assert store.n_contradictions == contradictions
         assert all(store.interval(index) == interval for index, interval in known.items())
         assert not store.rejected()
+    compared("box store = literal walk", 1000)
 
 
 def test_bounds_of_different_lengths():
     with pytest.raises(ValueError, match="lower, upper: expected the same length, got 2 and 1"):
         _core.BoxStore([0.0, 0.0], [1.0])
+
+
+@pytest.mark.parametrize("interval", [(1.0, 0.0), (np.nan, 1.0), (0.0, np.nan), (np.inf, np.inf), (-np.inf, -np.inf)])
+def test_an_empty_interval(interval):
+    store = _core.BoxStore([0.0], [1.0])
+    with pytest.raises(ValueError, match="lower, upper: expected a non-empty interval, got"):
+        store.insert(0, *interval)
+    assert not store.kept() + store.rejected()

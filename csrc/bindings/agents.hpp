@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bindings.hpp"
+#include "guarded.hpp"
 #include "ocpfast/agent/ocp.hpp"
 #include "ocpfast/constraint.hpp"
 #include "ocpfast/store.hpp"
@@ -67,7 +68,7 @@ template <class Agent>
 void check_observation(const Agent& agent, double reward, int ending) {
     if (!agent.waiting()) throw std::runtime_error("observe: there is no action to observe; call act() first");
     if (!agent.accepts(reward, ending)) {
-        throw py::value_error(std::string("reward: expected ") + agent.expected_reward() + ", got " +
+        throw py::value_error(std::string("reward: expected ") + agent.expected_reward(reward) + ", got " +
                               shown(py::float_(reward)));
     }
 }
@@ -126,43 +127,44 @@ py::dict statistics(const Agent& agent) {
     return result;
 }
 
+// An agent with all that needs no state and no action.
+template <class Agent>
+py::class_<Core<Agent>> bind_progress(py::module_& m, const char* name) {
+    bind_simulate<Agent>(m);
+    return bind_saving(py::class_<Core<Agent>>(m, name))
+        .def("begin_episode", entry([](Agent& agent) { agent.begin_episode(); }))
+        .def_property_readonly("n_constraints", entry([](const Agent& agent) { return agent.known().n_constraints(); }))
+        .def_property_readonly("period", entry([](const Agent& agent) { return agent.period(); }))
+        .def_property_readonly("last_episode_determined",
+                               entry([](const Agent& agent) { return agent.last_episode_determined(); }))
+        .def_property_readonly("coherent", entry([](const Agent& agent) { return agent.known().coherent(); }));
+}
+
 // add_counts(dict, known) adds a class's own counts to the statistics.
 template <class Agent, class AddCounts>
-py::class_<Agent> bind_agent(py::module_& m, const char* name, AddCounts add_counts) {
-    bind_simulate<Agent>(m);
-    return bind_saving(py::class_<Agent>(m, name))
-        .def("act", &act<Agent>, py::arg("state"), py::arg("bitgen"))
-        .def("greedy", &greedy<Agent>, py::arg("state"), py::arg("period"))
-        .def("observe", &observe<Agent>, py::arg("next_state"), py::arg("reward"), py::arg("terminated"),
+py::class_<Core<Agent>> bind_agent(py::module_& m, const char* name, AddCounts add_counts) {
+    return bind_progress<Agent>(m, name)
+        .def("act", entry(&act<Agent>), py::arg("state"), py::arg("bitgen"))
+        .def("greedy", entry(&greedy<Agent>), py::arg("state"), py::arg("period"))
+        .def("observe", entry(&observe<Agent>), py::arg("next_state"), py::arg("reward"), py::arg("terminated"),
              py::arg("truncated"))
-        .def("begin_episode", &Agent::begin_episode)
-        .def(
-            "upper",
-            [](Agent& agent, py::handle state, py::handle action, py::handle period) {
-                return in_rewards<Agent>(agent.known().upper(checked_cell(agent, state, action, period)));
-            },
-            py::arg("state"), py::arg("action"), py::arg("period"))
-        .def("lower", &lower<Agent>, py::arg("state"), py::arg("action"), py::arg("period"))
-        .def(
-            "determined",
-            [](Agent& agent, py::handle state, py::handle action, py::handle period) {
-                return agent.known().determined(checked_cell(agent, state, action, period));
-            },
-            py::arg("state"), py::arg("action"), py::arg("period"))
-        .def_property_readonly("n_constraints", [](const Agent& agent) { return agent.known().n_constraints(); })
-        .def_property_readonly("period", &Agent::period)
-        .def_property_readonly("last_episode_determined", &Agent::last_episode_determined)
-        .def_property_readonly("coherent", [](const Agent& agent) { return agent.known().coherent(); })
-        .def("statistics",
-             [add_counts](const Agent& agent) {
+        .def("upper", entry([](Agent& agent, py::handle state, py::handle action, py::handle period) {
+                 return in_rewards<Agent>(agent.known().upper(checked_cell(agent, state, action, period)));
+             }),
+             py::arg("state"), py::arg("action"), py::arg("period"))
+        .def("lower", entry(&lower<Agent>), py::arg("state"), py::arg("action"), py::arg("period"))
+        .def("determined", entry([](Agent& agent, py::handle state, py::handle action, py::handle period) {
+                 return agent.known().determined(checked_cell(agent, state, action, period));
+             }),
+             py::arg("state"), py::arg("action"), py::arg("period"))
+        .def("statistics", entry([add_counts](const Agent& agent) {
                  py::dict result = statistics(agent);
                  add_counts(result, agent.known());
                  return result;
-             })
-        .def("copy", [](const Agent& agent) { return Agent(agent); });
+             }));
 }
 
 template <class Agent>
-py::class_<Agent> bind_agent(py::module_& m, const char* name) {
+py::class_<Core<Agent>> bind_agent(py::module_& m, const char* name) {
     return bind_agent<Agent>(m, name, [](py::dict&, const auto&) {});
 }

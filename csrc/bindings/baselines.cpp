@@ -27,28 +27,24 @@ py::dict counts(const Agent& agent) {
 
 // What agents share that estimate the value of each action; add_counts as in bind_agent.
 template <class Agent, class AddCounts>
-py::class_<Agent> bind_estimator(py::module_& m, const char* name, AddCounts add_counts) {
+py::class_<Core<Agent>> bind_estimator(py::module_& m, const char* name, AddCounts add_counts) {
     bind_simulate<Agent>(m);
-    return bind_saving(py::class_<Agent>(m, name))
-        .def("act", &act<Agent>, py::arg("state"), py::arg("bitgen"))
-        .def("greedy", &greedy<Agent>, py::arg("state"), py::arg("period"))
-        .def("observe", &observe<Agent>, py::arg("next_state"), py::arg("reward"), py::arg("terminated"),
+    return bind_saving(py::class_<Core<Agent>>(m, name))
+        .def("act", entry(&act<Agent>), py::arg("state"), py::arg("bitgen"))
+        .def("greedy", entry(&greedy<Agent>), py::arg("state"), py::arg("period"))
+        .def("observe", entry(&observe<Agent>), py::arg("next_state"), py::arg("reward"), py::arg("terminated"),
              py::arg("truncated"))
-        .def("begin_episode", &Agent::begin_episode)
-        .def(
-            "value",
-            [](Agent& agent, py::handle state, py::handle action, py::handle period) {
-                return agent.known().value(checked_cell(agent, state, action, period));
-            },
-            py::arg("state"), py::arg("action"), py::arg("period"))
-        .def_property_readonly("period", &Agent::period)
-        .def("statistics",
-             [add_counts](const Agent& agent) {
+        .def("begin_episode", entry([](Agent& agent) { agent.begin_episode(); }))
+        .def("value", entry([](Agent& agent, py::handle state, py::handle action, py::handle period) {
+                 return agent.known().value(checked_cell(agent, state, action, period));
+             }),
+             py::arg("state"), py::arg("action"), py::arg("period"))
+        .def_property_readonly("period", entry([](const Agent& agent) { return agent.period(); }))
+        .def("statistics", entry([add_counts](const Agent& agent) {
                  py::dict result = counts(agent);
                  add_counts(result, agent.known());
                  return result;
-             })
-        .def("copy", [](const Agent& agent) { return Agent(agent); });
+             }));
 }
 
 std::int64_t act_randomly(ocp::RandomPolicy& agent, py::handle, const py::capsule& bitgen) {
@@ -110,19 +106,17 @@ void bind_baselines(py::module_& m) {
              py::arg("discount"));
 
     bind_simulate<ocp::RandomPolicy>(m);
-    bind_saving(py::class_<ocp::RandomPolicy>(m, "RandomPolicy"))
-        .def(py::init<std::int64_t>(), py::arg("n_actions"))
-        .def("act", &act_randomly, py::arg("state"), py::arg("bitgen"))
-        .def(
-            "any_action",  // to act on what is known, which is nothing
-            [](const ocp::RandomPolicy& agent, const py::capsule& bitgen) {
-                return ocp::uniform_action(agent.n_actions(), bitgen_of(bitgen));
-            },
-            py::arg("bitgen"))
-        .def("observe", &observe_randomly, py::arg("next_state"), py::arg("reward"), py::arg("terminated"),
+    bind_saving(py::class_<Core<ocp::RandomPolicy>>(m, "RandomPolicy"))
+        .def(py::init([](std::int64_t n_actions) { return ocp::RandomPolicy(n_actions); }), py::arg("n_actions"))
+        .def("act", entry(&act_randomly), py::arg("state"), py::arg("bitgen"))
+        .def("any_action",  // to act on what is known, which is nothing; a change, as it draws
+             entry([](ocp::RandomPolicy& agent, const py::capsule& bitgen) {
+                 return ocp::uniform_action(agent.n_actions(), bitgen_of(bitgen));
+             }),
+             py::arg("bitgen"))
+        .def("observe", entry(&observe_randomly), py::arg("next_state"), py::arg("reward"), py::arg("terminated"),
              py::arg("truncated"))
-        .def("begin_episode", &ocp::RandomPolicy::begin_episode)
-        .def_property_readonly("period", &ocp::RandomPolicy::period)
-        .def("statistics", &counts<ocp::RandomPolicy>)
-        .def("copy", [](const ocp::RandomPolicy& agent) { return ocp::RandomPolicy(agent); });
+        .def("begin_episode", entry([](ocp::RandomPolicy& agent) { agent.begin_episode(); }))
+        .def_property_readonly("period", entry([](const ocp::RandomPolicy& agent) { return agent.period(); }))
+        .def("statistics", entry(&counts<ocp::RandomPolicy>));
 }

@@ -80,42 +80,29 @@ void bind_quadratic(py::module_& m) {
         .def_property_readonly("user_data",
                                [](const ocp::QuadraticList& list) { return reinterpret_cast<std::uintptr_t>(&list); });
 
-    bind_simulate<Agent>(m);
-    bind_saving(py::class_<Agent>(m, "QuadraticOcp"))
+    bind_progress<Agent>(m, "QuadraticOcp")
         .def(py::init([](std::size_t n_state, std::size_t n_action, std::int64_t horizon, const AgentOptions& options) {
                  return Agent(ocp::Quadratic(n_state, n_action, horizon, options.bounds, {}), options.ocp);
              }),
              py::arg("n_state"), py::arg("n_action"), py::arg("horizon"), py::arg("options"))
-        .def("act", &act_in, py::arg("state"), py::arg("bitgen"))
-        .def("greedy", &best_in, py::arg("state"), py::arg("period"))
-        .def("observe", &observe_from, py::arg("next_state"), py::arg("reward"), py::arg("terminated"),
+        .def("act", entry(&act_in), py::arg("state"), py::arg("bitgen"))
+        .def("greedy", entry(&best_in), py::arg("state"), py::arg("period"))
+        .def("observe", entry(&observe_from), py::arg("next_state"), py::arg("reward"), py::arg("terminated"),
              py::arg("truncated"))
-        .def("begin_episode", &Agent::begin_episode)
-        .def(
-            "upper",
-            [](const Agent& agent, py::handle state, py::handle action, py::handle period) {
-                return asked(agent, state, action, period,
-                             [&](auto... triple) { return agent.known().upper(triple...); });
-            },
-            py::arg("state"), py::arg("action"), py::arg("period"))
-        .def(
-            "lower",
-            [](const Agent& agent, py::handle state, py::handle action, py::handle period) {
-                return asked(agent, state, action, period,
-                             [&](auto... triple) { return agent.known().lower(triple...); });
-            },
-            py::arg("state"), py::arg("action"), py::arg("period"))
-        .def(
-            "determined",
-            [](const Agent& agent, py::handle state, py::handle action, py::handle period) {
-                return asked(agent, state, action, period,
-                             [&](auto... triple) { return agent.known().determined(triple...); });
-            },
-            py::arg("state"), py::arg("action"), py::arg("period"))
-        .def_property_readonly("n_constraints", [](const Agent& agent) { return agent.known().n_constraints(); })
-        .def_property_readonly("period", &Agent::period)
-        .def_property_readonly("last_episode_determined", &Agent::last_episode_determined)
-        .def_property_readonly("coherent", [](const Agent& agent) { return agent.known().coherent(); })
-        .def("statistics", &statistics<Agent>)
-        .def("copy", [](const Agent& agent) { return Agent(agent); });
+        .def("upper", entry([](const Agent& agent, py::handle state, py::handle action, py::handle period) {
+                 return asked(agent, state, action, period,
+                              [&](auto... triple) { return agent.known().upper(triple...); });
+             }),
+             py::arg("state"), py::arg("action"), py::arg("period"))
+        .def("lower", entry([](const Agent& agent, py::handle state, py::handle action, py::handle period) {
+                 return asked(agent, state, action, period,
+                              [&](auto... triple) { return agent.known().lower(triple...); });
+             }),
+             py::arg("state"), py::arg("action"), py::arg("period"))
+        .def("determined", entry([](const Agent& agent, py::handle state, py::handle action, py::handle period) {
+                 return asked(agent, state, action, period,
+                              [&](auto... triple) { return agent.known().determined(triple...); });
+             }),
+             py::arg("state"), py::arg("action"), py::arg("period"))
+        .def("statistics", entry(&statistics<Agent>));
 }

@@ -99,9 +99,6 @@ std::string describe(const ocp::Outcome& outcome, std::int64_t simulation) {
         case ocp::Outcome::Kind::bad_reward:
             text << "the system paid a reward of " << outcome.reward << ", expected " << outcome.expected;
             break;
-        case ocp::Outcome::Kind::bad_total:
-            text << "the rewards of the episode add up to more than a double can hold";
-            break;
         case ocp::Outcome::Kind::bad_state:
             text << "the system is in a state that the hypothesis class has no place for";
             break;

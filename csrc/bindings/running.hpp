@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "guarded.hpp"
 #include "ocpfast/run.hpp"
 #include "ocpfast/run_lanes.hpp"
 
@@ -44,18 +45,19 @@ std::string describe(const ocp::Outcome& outcome, std::int64_t simulation);
 // Runs simulations, side by side where the system can step many, and writes the rewards and the optimal values of their
 // episodes. Returns which are complete: all, unless control.stop was set. `first` is the number of the first.
 template <class Agent>
-std::vector<bool> simulate(const std::vector<Agent*>& agents, const py::capsule& system_capsule,
+std::vector<bool> simulate(const std::vector<Core<Agent>*>& agents, const py::capsule& system_capsule,
                            const std::vector<py::capsule>& system_bitgens,
                            const std::vector<py::capsule>& agent_bitgens, py::array_t<double>& rewards,
                            py::array_t<double>& optimal, std::int64_t first, ocp::Control& control) {
     const ocp_system& system = system_of(system_capsule);
+    std::vector<typename Core<Agent>::Change> inside;
     std::vector<ocp::Simulation<Agent>> simulations;
     for (std::size_t i = 0; i < agents.size(); ++i) {
         const auto row = static_cast<py::ssize_t>(i);
-        agents[i]->begin_episode();
-        simulations.emplace_back(*agents[i], rewards.shape(1), bitgen_of(system_bitgens[i]),
-                                 bitgen_of(agent_bitgens[i]), rewards.mutable_data(row, 0),
-                                 optimal.mutable_data(row, 0));
+        Agent& agent = *inside.emplace_back(*agents[i]);
+        agent.begin_episode();
+        simulations.emplace_back(agent, rewards.shape(1), bitgen_of(system_bitgens[i]), bitgen_of(agent_bitgens[i]),
+                                 rewards.mutable_data(row, 0), optimal.mutable_data(row, 0));
     }
     {
         const Calls calls(system);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -338,8 +339,9 @@ int ocp_agent_observe(ocp_agent* agent, ocp_state next_state, double reward, int
             fail(OCP_BAD_ARGUMENT, in_range("ending", OCP_TRUNCATED + 1, ending));
         }
         if (!core.accepts(reward, ending)) {
-            fail(OCP_BAD_REWARD,
-                 std::string("reward: expected ") + core.expected_reward() + ", got " + std::to_string(reward));
+            std::ostringstream text;
+            text << "reward: expected " << core.expected_reward(reward) << ", got " << reward;
+            fail(OCP_BAD_REWARD, text.str());
         }
         const std::int64_t next_layer = core.known().partition().layer(core.period() + 1);
         const std::int64_t point =

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ocpfast.results import write_atomically
+from ocpfast.files import write_atomically
 
 __all__ = ["Curve", "Panel", "available", "draw"]
 

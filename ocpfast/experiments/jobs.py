@@ -18,7 +18,8 @@ import numpy as np
 import ocpfast as ocp
 from ocpfast import _check
 from ocpfast.executors import available_cores
-from ocpfast.results import load_result, write_atomically
+from ocpfast.files import write_atomically
+from ocpfast.results import load_result
 from ocpfast.running import AgentSource, Bar, Interrupted
 from ocpfast.systems import System
 

@@ -15,7 +15,7 @@ from ocpfast.experiments import claims as claims_module
 from ocpfast.experiments.claims import SURE, Claim, Estimate
 from ocpfast.experiments.figures import Curve, Panel, draw
 from ocpfast.experiments.jobs import Folder
-from ocpfast.results import write_atomically
+from ocpfast.files import write_atomically
 
 __all__ = ["write_report", "write_sweep_report", "write_tables"]
 

@@ -7,6 +7,7 @@
 //         a(period_, waiting_);        // numbers, bools, containers, classes that have an archive of their own
 //         a.fixed(upper_);             // a vector whose length the description gives: runs of equal numbers are short
 //         a.index(point_, -1, n_);     // what is used as an index: in -1 .. n_ - 1
+//         a.counts(n_episodes_);       // what is counted on
 //     }
 //
 // and which serves to save and to load, so that the two cannot disagree. To load is to make the object anew from its
@@ -40,7 +41,7 @@
 namespace ocp {
 
 // Of the fields that classes archive and their order: another number for every change.
-inline constexpr std::uint32_t archive_version = 1;
+inline constexpr std::uint32_t archive_version = 2;
 
 class ArchiveError : public std::runtime_error {
 public:
@@ -95,6 +96,11 @@ public:
     void require_index(Integer value, First first, End end) const {
         const auto wide = static_cast<std::int64_t>(value);
         require(wide >= static_cast<std::int64_t>(first) && wide < static_cast<std::int64_t>(end), "an index");
+    }
+    // Numbers that are counted on from where they are: not negative, and so far from overflow that nothing gets there.
+    template <class... Integers>
+    void counts(Integers&... values) {
+        (count(values), ...);
     }
     template <class Container, class First, class End>
     void indices(Container& values, First first, End end) {
@@ -188,6 +194,11 @@ private:
     template <class T>
     struct HasArchive<T, std::void_t<decltype(std::declval<T&>().archive(std::declval<BasicArchive&>()))>>
         : std::true_type {};
+
+    void count(std::int64_t& value) {
+        field(value);
+        require(value >= 0 && value < std::int64_t{1} << 53, "a number");
+    }
 
     template <class T>
     void field(T& value) {

@@ -13,69 +13,19 @@
 // Errors are ArchiveError (what is in the file) and std::system_error (the file itself).
 #pragma once
 
-#include <atomic>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
-#if !defined(_WIN32)
-#include <unistd.h>
-#endif
-
 #include "ocpfast/archive.hpp"
+#include "ocpfast/files.hpp"
 #include "ocpfast/json.hpp"
 #include "ocpfast/pcg64.hpp"
 
 namespace ocp {
-
-// ---- files -------------------------------------------------------------------------------------------------------
-
-[[noreturn]] inline void throw_file_error(const std::string& path) {
-    throw std::system_error(errno, std::generic_category(), path);
-}
-
-inline std::string read_file(const std::string& path) {
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
-    if (file == nullptr) throw_file_error(path);
-    std::string content;
-    char buffer[1 << 14];
-    while (const std::size_t n = std::fread(buffer, 1, sizeof buffer, file.get())) content.append(buffer, n);
-    if (std::ferror(file.get()) != 0) throw_file_error(path);
-    return content;
-}
-
-// Writes beside the target and renames, so that the target is never half a file.
-inline void write_atomically(const std::string& path, std::string_view content) {
-    static std::atomic<unsigned> n_written{0};  // other threads may write to the same place
-    std::string beside = path + "." + std::to_string(n_written++) + ".part";
-#if !defined(_WIN32)
-    beside += std::to_string(getpid());  // and so may other processes
-#endif
-    std::FILE* const file = std::fopen(beside.c_str(), "wb");
-    if (file == nullptr) throw_file_error(beside);
-    bool good = std::fwrite(content.data(), 1, content.size(), file) == content.size() && std::fflush(file) == 0;
-#if !defined(_WIN32)
-    good = good && fsync(fileno(file)) == 0;
-#endif
-    int error = errno;
-    if (std::fclose(file) != 0 && good) {
-        error = errno;
-        good = false;
-    }
-    if (good && std::rename(beside.c_str(), path.c_str()) == 0) return;
-    if (good) error = errno;
-    std::remove(beside.c_str());
-    errno = error;
-    throw_file_error(path);
-}
 
 // ---- the container -----------------------------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@
 #include "ocpfast/hypothesis/features.hpp"
 #include "ocpfast/hypothesis/linear.hpp"
 #include "ocpfast/hypothesis/partition.hpp"
+#include "ocpfast/limits.hpp"
 #include "ocpfast/lp/highs_api.hpp"
 
 namespace ocp {
@@ -237,12 +238,18 @@ private:
                 pair << '(' << lower << ", " << upper << ')';
                 fail("bounds", "lower <= upper", pair.str());
             }
+            for (const double bound : {lower, upper}) {
+                if (std::isfinite(bound) && std::abs(bound) > largest_value) {
+                    fail("bounds", "infinities and numbers of at most 1e100 in size", bound);
+                }
+            }
             if (discount < 1 && upper == infinity) fail("bounds", "a finite upper bound with discount < 1", upper);
             return {{lower}, {upper}};
         }
         if (given_.reward_bound) {
             const double size = *given_.reward_bound;
             if (!(size >= 0 && size < infinity)) fail("reward_bound", "a finite number >= 0", size);
+            if (size > largest_reward) fail("reward_bound", instead_of_reward(size), size);
             if (discount < 1) return {{-size / (1 - discount)}, {size / (1 - discount)}};
             if (given_.horizon == 0) fail("reward_bound", "discount < 1 with it, or a horizon", size);
             // summed as values are summed, so that rounding cannot put a possible value outside

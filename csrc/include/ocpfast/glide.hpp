@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 
 #include "ocpfast/comparisons.hpp"
 #include "ocpfast/compensated_sum.hpp"
 #include "ocpfast/lanes.hpp"
+#include "ocpfast/limits.hpp"
 
 namespace ocp {
 
@@ -37,8 +37,8 @@ struct GlidingLanes {
 
 namespace ocp {
 
-// Takes each lane on by a period unless its step says something new, pays no finite reward or was the last. The number
-// of these others, and which they are in rising order.
+// Takes each lane on by a period unless its step says something new, pays more than a reward may be or was the last.
+// The number of these others, and which they are in rising order.
 inline std::int64_t glide(const GlidingLanes& lanes, std::int64_t n, std::int64_t* others,
                           Instructions instructions) noexcept {
     switch (instructions) {

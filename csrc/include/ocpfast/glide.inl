@@ -7,7 +7,7 @@ namespace OCP_INSTRUCTIONS {
 template <class Real>
 OCP_TARGET OCP_ALWAYS_INLINE bool glide_some(const GlidingLanes& lanes, std::int64_t k) noexcept {
     Real reward, next, here, sum, lost, size;
-    Bits<Real> period, action, point, redundant, finite, in_time;
+    Bits<Real> period, action, point, redundant, payable, in_time;
     std::memcpy(&reward, lanes.rewards + k, sizeof reward);
     std::memcpy(&next, lanes.next_uppers + k, sizeof next);
     std::memcpy(&here, lanes.uppers + k, sizeof here);
@@ -16,10 +16,10 @@ OCP_TARGET OCP_ALWAYS_INLINE bool glide_some(const GlidingLanes& lanes, std::int
     // U >= upper: the constraint changes nothing. A NaN fails this.
     is_at_least<Real>(redundant, reward + lanes.discount * next, here);
     magnitude<Real>(size, reward);
-    is_below<Real>(finite, size, std::numeric_limits<double>::infinity());
+    is_below<Real>(payable, size, largest_reward);
     // both are far from the sign bit, so that their difference has it iff the period is not the last
     in_time = period - static_cast<std::uint64_t>(lanes.last_period);
-    if (!all_first_bits<Real>(redundant & finite & in_time)) return false;
+    if (!all_first_bits<Real>(redundant & payable & in_time)) return false;
 
     std::memcpy(&sum, lanes.sums + k, sizeof sum);
     std::memcpy(&lost, lanes.lost + k, sizeof lost);

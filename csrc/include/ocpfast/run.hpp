@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -11,6 +10,7 @@
 
 #include "ocpfast/compensated_sum.hpp"
 #include "ocpfast/lanes.hpp"
+#include "ocpfast/limits.hpp"
 #include "ocpfast/system.h"
 
 namespace ocp {
@@ -22,7 +22,7 @@ struct Control {
 };
 
 struct Outcome {
-    enum class Kind { done, stopped, system_error, bad_reward, bad_total, bad_state, no_memory };
+    enum class Kind { done, stopped, system_error, bad_reward, bad_state, no_memory };
     Kind kind = Kind::done;
     std::int64_t episode = 0, period = 0;  // where it went wrong
     int error = OCP_OK;                    // what the system returned
@@ -105,14 +105,13 @@ public:
         if (error != OCP_OK) return fail({Outcome::Kind::system_error, episode_, period_, error});
         if (ending == OCP_CONTINUES && period_ == system.horizon - 1) ending = OCP_TRUNCATED;
         if (!agent_.accepts(reward, ending)) {
-            return fail({Outcome::Kind::bad_reward, episode_, period_, OCP_OK, reward, agent_.expected_reward()});
+            return fail({Outcome::Kind::bad_reward, episode_, period_, OCP_OK, reward, agent_.expected_reward(reward)});
         }
         total_.add(reward);
         ++period_;
         if (ending != OCP_TERMINATED && !locate(system, state)) return false;
         if (!agent_.observe(point_, reward, ending)) return true;
         rewards_[episode_] = total_.value();
-        if (!std::isfinite(rewards_[episode_])) return fail({Outcome::Kind::bad_total, episode_, period_ - 1});
         ++episode_;
         control.episodes_done.fetch_add(1, std::memory_order_relaxed);
         return false;
@@ -124,7 +123,7 @@ public:
                                    std::int64_t& action) {
         if constexpr (Proceeds<Agent>::value) {
             if (point < 0 || ending != OCP_CONTINUES || period_ >= system.horizon - 1) return false;
-            if (!std::isfinite(reward) || !agent_.proceed(point, reward, agent_bitgen_, action)) return false;
+            if (!is_reward(reward) || !agent_.proceed(point, reward, agent_bitgen_, action)) return false;
             total_.add(reward);
             ++period_;
             return true;

@@ -24,6 +24,18 @@
 
 namespace ocp {
 
+// Who holds one constraint at a time: a stored transition, which says something else when it is looked at again.
+struct ConstraintOwner {
+    std::int64_t sequence = -1;  // of its constraint; -1 before the first
+    double lower = 0, upper = 0;
+
+    bool says(double l, double u) const { return sequence >= 0 && lower == l && upper == u; }
+    template <class Archive>
+    void archive(Archive& a) {
+        a(sequence, lower, upper);
+    }
+};
+
 template <class Hypotheses>
 class ConstraintStore {
 public:
@@ -43,8 +55,11 @@ public:
         : hypotheses_(std::move(hypotheses)), selection_(selection), window_(window) {}
 
     // Returns the constraint's sequence number, or `dropped` where it may be forgotten for good. Of identical
-    // constraints only the newest is held, unless each has an owner who may delete it (owned).
-    std::int64_t insert(std::int64_t index, double lower, double upper, bool owned = false) {
+    // constraints only the newest is held, unless they have owners, whose constraint takes the place of their last.
+    //
+    // Where the class cannot answer, what it throws comes out, and either nothing has changed or the constraint is in
+    // and the rest of the walk is left to the next change.
+    std::int64_t insert(std::int64_t index, double lower, double upper, ConstraintOwner* owner = nullptr) {
         const Constraint constraint{index, lower, upper, next_sequence_, episode_};
         if (constraint.says_nothing()) return dropped;
         if (!hypotheses_.possible(constraint)) {
@@ -54,25 +69,39 @@ public:
         if (!selected(constraint)) return dropped;
         finish_walk();
         ++next_sequence_;
-        const std::size_t twin = owned ? entries_.size() : find_twin(constraint);
-        if (twin == entries_.size()) {
-            place(constraint);
-        } else if (entries_[twin].kept) {
+        const std::size_t twin = owner != nullptr ? entries_.size() : find_twin(constraint);
+        const bool has_twin = twin < entries_.size();
+        if (has_twin && entries_[twin].kept) {
             // Where the older of two identical constraints is kept the newer one before it would be kept too: the
             // hypotheses stay the same, and the older one becomes the newer.
             renew(twin, constraint);
-        } else {
-            const std::int64_t older = entries_[twin].constraint.sequence;
-            place(constraint);
-            take_out(older);
+            enter(constraint, owner);
+            return constraint.sequence;
         }
-        if (selection_ == Selection::window) observed_.emplace_back(episode_, constraint.sequence);
+        const std::int64_t older = has_twin           ? entries_[twin].constraint.sequence
+                                   : owner != nullptr ? owner->sequence
+                                                      : dropped;
+        try {
+            place(constraint);
+        } catch (...) {
+            if (contains(constraint.sequence)) {
+                enter(constraint, owner);
+                if (contains(older)) take_out(older);
+            }
+            throw;
+        }
+        enter(constraint, owner);
+        if (has_twin) {
+            take_out(older);  // what was rejected does not fit now, as the other twin stays
+        } else {
+            erase(older);
+        }
         return constraint.sequence;
     }
 
     // Deletes a constraint; false where there is none of that sequence number.
     bool erase(std::int64_t sequence) {
-        if (upper_of_.count(sequence) == 0) return false;
+        if (!contains(sequence)) return false;
         finish_walk();
         const auto [position, was_kept] = take_out(sequence);
         if (was_kept && n_rejected_ > 0) walk_again(position);
@@ -103,7 +132,8 @@ public:
     void archive(Archive& a) {
         a.same(selection_, "selection");
         a.same(window_, "window");
-        a(hypotheses_, entries_, observed_, coherent_, unfinished_, n_contradictions_, next_sequence_, episode_);
+        a(hypotheses_, entries_, observed_, coherent_, unfinished_);
+        a.counts(n_contradictions_, next_sequence_, episode_);
         if constexpr (!Archive::loading) return;
         n_rejected_ = 0;
         upper_of_.clear();
@@ -118,7 +148,6 @@ public:
             n_rejected_ += !entries_[i].kept;
         }
         a.require(hypotheses_.n_held() == entries_.size() - n_rejected_, "the number of constraints");
-        a.require(next_sequence_ < INT64_MAX / 2 && episode_ < INT64_MAX / 2, "a number");
     }
 
 private:
@@ -136,6 +165,14 @@ private:
             default:
                 return true;
         }
+    }
+
+    bool contains(std::int64_t sequence) const { return upper_of_.count(sequence) != 0; }
+
+    // Who will let go of a constraint that has come in: its owner, or the window.
+    void enter(const Constraint& constraint, ConstraintOwner* owner) {
+        if (owner != nullptr) *owner = {constraint.sequence, constraint.lower, constraint.upper};
+        if (selection_ == Selection::window) observed_.emplace_back(episode_, constraint.sequence);
     }
 
     std::size_t position_of(const Constraint& constraint) const {

@@ -58,7 +58,8 @@ public:
     // What was seen by searches before this one needs no keeping: the next one has a stamp of its own.
     template <class Archive, class IsPoint>
     void archive(Archive& a, std::int64_t n_points, const IsPoint& is_point, std::int64_t n_actions) {
-        a(way_, nothing_new_, n_searches_);
+        a(way_, nothing_new_);
+        a.counts(n_searches_);
         if constexpr (Archive::loading) {
             for (const Step& step : way_) {
                 a.require(is_point(step.point), "a state");

@@ -20,6 +20,7 @@
 #include "ocpfast/constraint.hpp"
 #include "ocpfast/hypothesis/grid.hpp"
 #include "ocpfast/lanes.hpp"
+#include "ocpfast/limits.hpp"
 #include "ocpfast/system.h"
 
 namespace ocp {
@@ -111,14 +112,14 @@ public:
         return known_.best(layer(period), point).action;
     }
 
-    // Whether observe may come with this reward; expected_reward says which.
+    // Whether observe may come with this reward; expected_reward says what instead.
     bool accepts(double reward, int ending) const {
         if constexpr (IsLinked<Class>::value) return Class::Link::accepts(reward, ending == OCP_TERMINATED || last());
-        return std::isfinite(reward);
+        return is_reward(reward);
     }
-    static constexpr const char* expected_reward() {
+    static const char* expected_reward(double reward) {
         if constexpr (IsLinked<Class>::value) return Class::Link::expected_reward;
-        return "a finite number";
+        return instead_of_reward(reward);
     }
 
     // Returns true if this closed the episode. next_point is not looked at after a terminal transition.
@@ -184,10 +185,12 @@ public:
             return point >= 0 && point < n_points;
         };
         const auto is_point_or_nowhere = [&](std::int64_t point) { return point == nowhere_ || is_point(point); };
-        a.index(period_, 0, horizon_ == 0 ? INT64_MAX : horizon_);
+        a.counts(period_);
+        a.require(horizon_ == 0 || period_ < horizon_, "a period");
         a(point_, known_at_);
         a.index(action_, 0, n_actions_);
-        a(waiting_, all_determined_, last_determined_, best_, visited_, n_episodes_, n_periods_);
+        a(waiting_, all_determined_, last_determined_, best_, visited_);
+        a.counts(n_episodes_, n_periods_);
         a.require(is_point_or_nowhere(point_) && is_point_or_nowhere(known_at_), "a state");
         a.require(point_ != nowhere_ || !waiting_, "a state");
         a.require_index(best_.action, 0, n_actions_);
@@ -199,6 +202,7 @@ public:
         if (options_.ties == Ties::least_visited) {
             if constexpr (Archive::loading) visits_.resize(static_cast<std::size_t>(n_indices_now()));
             a.fixed(visits_);
+            for (const std::int64_t n : visits_) a.require_index(n, 0, INT64_MAX / 2);
         }
         a.fixed(pair_visited_);
         if (stores_transitions_) transitions_.archive(a, n_points, is_point);

@@ -19,6 +19,7 @@
 #include "ocpfast/hypothesis/basis.hpp"
 #include "ocpfast/hypothesis/partition.hpp"
 #include "ocpfast/hypothesis/quadratic.hpp"
+#include "ocpfast/limits.hpp"
 #include "ocpfast/system.h"
 
 namespace ocp {
@@ -79,9 +80,9 @@ public:
         known_.best(period, state, trial_scale(state), action, &trials_[trials_at(period)]);
     }
 
-    // Whether observe may come with this reward; expected_reward says which.
-    static bool accepts(double reward, int) { return std::isfinite(reward); }
-    static constexpr const char* expected_reward() { return "a finite number"; }
+    // Whether observe may come with this reward; expected_reward says what instead.
+    static bool accepts(double reward, int) { return is_reward(reward); }
+    static const char* expected_reward(double reward) { return instead_of_reward(reward); }
 
     // Returns true if this closed the episode.
     bool observe(std::int64_t, double reward, int ending) {
@@ -158,7 +159,7 @@ public:
         a.fixed(previous_);
         a(looked_ahead_, best_, last_scale_, staged_, unresolved_);
         a.items(trials_);
-        a(n_episodes_, n_periods_, n_recomputed_);
+        a.counts(n_episodes_, n_periods_, n_recomputed_);
         const std::size_t stride = 3 + known_.n_state() + known_.n_action();
         a.require(staged_.size() % stride == 0, "a size");
         for (std::size_t i = 0; i < staged_.size(); i += stride) {

@@ -1,11 +1,11 @@
 // The purely random policy: every action with the same probability, whatever the state.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <string>
 
 #include "ocpfast/agent/exploration.hpp"
+#include "ocpfast/limits.hpp"
 #include "ocpfast/system.h"
 
 namespace ocp {
@@ -21,8 +21,8 @@ public:
         return uniform_action(n_actions_, bitgen);
     }
 
-    bool accepts(double reward, int) const { return std::isfinite(reward); }
-    static constexpr const char* expected_reward() { return "a finite number"; }
+    bool accepts(double reward, int) const { return is_reward(reward); }
+    static const char* expected_reward(double reward) { return instead_of_reward(reward); }
 
     // Returns true if this closed the episode.
     bool observe(std::int64_t, double, int ending) {
@@ -50,7 +50,9 @@ public:
     template <class Archive>
     void archive(Archive& a) {
         a.same(n_actions_, "number of actions");
-        a(period_, waiting_, n_episodes_, n_periods_);
+        a.counts(period_);
+        a(waiting_);
+        a.counts(n_episodes_, n_periods_);
     }
 
 private:

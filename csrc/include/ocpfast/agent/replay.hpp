@@ -113,7 +113,8 @@ public:
         a.columns(mark_, [](Mark& mark) -> std::uint8_t& { return reinterpret_cast<std::uint8_t&>(mark); });
         a.sparse_items(dirty_);
         a.sparse_items(fresh_);
-        a(waiting_layers_, left_behind_, n_recomputed_);
+        a(waiting_layers_, left_behind_);
+        a.counts(n_recomputed_);
         if constexpr (!Archive::loading) return;
         for (const Mark mark : mark_) a.require(mark <= Mark::outdated, "a mark");
         for (const auto& points : dirty_) {

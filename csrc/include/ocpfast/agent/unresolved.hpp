@@ -88,7 +88,8 @@ public:
     template <class Archive>
     void archive(Archive& a) {
         a.items(of_period_);
-        a(size_, n_added_);
+        a(size_);
+        a.counts(n_added_);
         if constexpr (!Archive::loading) return;
         std::int64_t n = 0;
         for (const Shelf& shelf : of_period_) {

@@ -4,13 +4,13 @@
 // complete; agent/q_learning.hpp shows the interface. Arguments are trusted: the caller has checked them.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
 
 #include "ocpfast/agent/exploration.hpp"
 #include "ocpfast/hypothesis/partition.hpp"
+#include "ocpfast/limits.hpp"
 #include "ocpfast/system.h"
 
 namespace ocp {
@@ -36,8 +36,8 @@ public:
         return Exploration::greedy(known_.partition().n_actions(), values_at(point, layer));
     }
 
-    bool accepts(double reward, int) const { return std::isfinite(reward); }
-    static constexpr const char* expected_reward() { return "a finite number"; }
+    bool accepts(double reward, int) const { return is_reward(reward); }
+    static const char* expected_reward(double reward) { return instead_of_reward(reward); }
 
     // Returns true if this closed the episode. next_point is not looked at after a terminal transition.
     bool observe(std::int64_t next_point, double reward, int ending) {
@@ -77,10 +77,12 @@ public:
     void archive(Archive& a) {
         const Partition& partition = known_.partition();
         a(known_, exploration_);
-        a.index(period_, 0, partition.homogeneous() ? INT64_MAX : partition.horizon());
+        a.counts(period_);
+        a.require(partition.homogeneous() || period_ < partition.horizon(), "a period");
         a.index(point_, 0, partition.n_points());
         a.index(action_, 0, partition.n_actions());
-        a(waiting_, n_episodes_, n_periods_);
+        a(waiting_);
+        a.counts(n_episodes_, n_periods_);
     }
 
 private:

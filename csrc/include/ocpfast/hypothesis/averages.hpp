@@ -68,7 +68,8 @@ public:
         a(visited_, edges_);
         a.fixed(incoming_);
         a.sparse_items(waiting_);
-        a(n_backward_, iteration_);
+        a.counts(n_backward_);
+        a(iteration_);
         if constexpr (Archive::loading) check(a);
     }
 
@@ -82,7 +83,9 @@ private:
         double mean_reward() const { return rewards.value() / static_cast<double>(count); }
         template <class Archive>
         void archive(Archive& a) {
-            a(cell, count, rewards, first_edge, waits);
+            a(cell);
+            a.counts(count);
+            a(rewards, first_edge, waits);
         }
     };
     struct Edge {
@@ -93,7 +96,8 @@ private:
         std::int32_t following_incoming;  // to the same point
         template <class Archive>
         void archive(Archive& a) {
-            a(count, from, next, following, following_incoming);
+            a.counts(count);
+            a(from, next, following, following_incoming);
         }
     };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 namespace ocp {
@@ -32,11 +33,18 @@ inline double length(const double* a, std::size_t n) {
 
 class Basis {
 public:
+    // Of a vector's length: how far what split makes of it is from adding up to it.
+    static constexpr double epsilon = 8 * std::numeric_limits<double>::epsilon();
+
     explicit Basis(std::size_t dimension) : dimension_(dimension) {}
 
     std::size_t size() const { return dimension_ == 0 ? 0 : vectors_.size() / dimension_; }
     bool full() const { return size() == dimension_; }
-    void clear() { vectors_.clear(); }
+    const double* operator[](std::size_t k) const { return &vectors_[k * dimension_]; }
+    void clear() {
+        vectors_.clear();
+        tilts_.clear();
+    }
 
     // Splits a vector: its coefficients in the basis, and what is left in place of the vector. Twice, because one
     // pass of Gram-Schmidt loses orthogonality when little is left.
@@ -52,9 +60,20 @@ public:
         }
     }
 
-    // The residual must be orthogonal to the basis, as split leaves it.
-    void add(const std::vector<double>& residual, double residual_length) {
+    // How much of what split left of a vector may be rounding: its own, and that of the members, whose directions are
+    // the less certain the less was left of them.
+    double rounding(double vector_length, const std::vector<double>& coefficients) const {
+        double squares = 0;
+        for (std::size_t k = 0; k < coefficients.size(); ++k) {
+            squares += (coefficients[k] * tilts_[k]) * (coefficients[k] * tilts_[k]);
+        }
+        return epsilon * vector_length + std::sqrt(squares);
+    }
+
+    // The residual must be orthogonal to the basis, as split leaves it; so much of it may be rounding.
+    void add(const std::vector<double>& residual, double residual_length, double rounding = 0) {
         for (const double part : residual) vectors_.push_back(part / residual_length);
+        tilts_.push_back(rounding / residual_length);
     }
 
     // Adds the combination of the basis with these coefficients to a vector.
@@ -66,15 +85,17 @@ public:
 
     template <class Archive>
     void archive(Archive& a) {
-        a(vectors_);
+        a(vectors_, tilts_);
         // as many as there are dimensions, and perhaps one or two of rounding
-        a.require(vectors_.size() <= dimension_ * (dimension_ + 2) && vectors_.size() == size() * dimension_,
+        a.require(vectors_.size() <= dimension_ * (dimension_ + 2) && vectors_.size() == size() * dimension_ &&
+                      tilts_.size() == size(),
                   "a basis");
     }
 
 private:
     std::size_t dimension_;
     std::vector<double> vectors_;  // row by row
+    std::vector<double> tilts_;    // of each: how far rounding may have turned it, in radians
 };
 
 }  // namespace ocp

@@ -252,7 +252,8 @@ public:
         a.same(track_lower_, "lower");
         a.same(prior_.lower, "lower bound");
         a.same(prior_.upper, "upper bound");
-        a(coherent_, episode_, n_rejected_, n_contradictions_, n_staged_rejected_, n_staged_contradictions_);
+        a(coherent_);
+        a.counts(episode_, n_rejected_, n_contradictions_, n_staged_rejected_, n_staged_contradictions_);
         a.fixed(upper_);
         a.fixed(determined_);
         a.fixed_or_empty(visited_, upper_.size());
@@ -450,7 +451,8 @@ private:
 
     // Whether a constraint with this L could change which lower ends are held.
     bool lower_matters(std::int64_t cell, double lower, std::int64_t holder) {
-        if (holder != no_holder) return lower != held_by(holder);
+        // of a holder the last one counts, also where it is what was held before another one was staged
+        if (holder != no_holder) return lower != held_by(holder) || staged_lowers_.count({holder, 0, 0}) != 0;
         if (lower <= prior_lower(cell)) return false;
         if (selection_ == Selection::window) return true;
         return lower <= upper(cell) && !lowers_[at(cell)].holds(lower);

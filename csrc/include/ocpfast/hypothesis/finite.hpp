@@ -162,7 +162,8 @@ public:
         a.same(bounds_.lower, "lower bound");
         a.same(bounds_.upper, "upper bound");
         a(store_);
-        a(staged_, held_, n_rejected_, n_contradictions_);
+        a(staged_, owners_);
+        a.counts(n_rejected_, n_contradictions_);
         a.fixed_or_empty(old_, at(partition().n_cells()));
         if (!old_.empty()) visited_.archive(a, tables_->n_hypotheses());
         if constexpr (!Archive::loading) return;
@@ -177,14 +178,6 @@ private:
         template <class Archive>
         void archive(Archive& a) {
             a(index, holder, lower, upper);
-        }
-    };
-    struct Held {
-        std::int64_t sequence = -1;
-        double lower = 0, upper = 0;
-        template <class Archive>
-        void archive(Archive& a) {
-            a(sequence, lower, upper);
         }
     };
     struct Answer {  // of one (layer, point)
@@ -252,11 +245,9 @@ private:
         if (holder == no_holder) {
             store_.insert(index, lower, upper);
         } else {
-            Held& held = held_[holder];
-            if (held.sequence >= 0 && held.lower == lower && held.upper == upper) return false;
-            const std::int64_t sequence = store_.insert(index, lower, upper, true);
-            if (held.sequence >= 0) store_.erase(held.sequence);
-            held = {sequence, lower, upper};
+            ConstraintOwner& owner = owners_[holder];
+            if (owner.says(lower, upper)) return false;
+            store_.insert(index, lower, upper, &owner);
         }
         hypotheses.settle();
         return hypotheses.version() != before;
@@ -278,7 +269,7 @@ private:
     mutable std::vector<Answer> answers_;  // per (layer, point)
 
     std::vector<Staged> staged_;
-    std::unordered_map<std::int64_t, Held> held_;  // by stored transition
+    std::unordered_map<std::int64_t, ConstraintOwner> owners_;  // by stored transition
     std::int64_t n_rejected_ = 0, n_contradictions_ = 0;
 
     // Directed exploration, empty until it asks.

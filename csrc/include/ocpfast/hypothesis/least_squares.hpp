@@ -16,14 +16,12 @@
 
 #include "ocpfast/hypothesis/features.hpp"
 #include "ocpfast/hypothesis/normal_equations.hpp"
+#include "ocpfast/limits.hpp"
 
 namespace ocp {
 
 class LeastSquares {
 public:
-    // Fits that generalise need not converge: before products of values overflow, the last sweep is undone.
-    static constexpr double largest_value = 1e100;
-
     // sweeps: of each fit, where all periods share their parameters.
     LeastSquares(std::shared_ptr<const Features> features, std::int64_t sweeps)
         : features_(std::move(features)),
@@ -86,7 +84,7 @@ public:
         a.same(sweeps_, "number of sweeps");
         a.items(blocks_);
         a.fixed(first_edge_);
-        a(n_edges_, n_sweeps_, n_diverged_);
+        a.counts(n_edges_, n_sweeps_, n_diverged_);
         if constexpr (Archive::loading) {
             check(a);
             std::fill(memo_.begin(), memo_.end(), Memo{0, ~std::uint64_t{0}});
@@ -182,6 +180,7 @@ private:
             for (std::size_t k = 0; k < feature_.size(); ++k) right_[k] += target * feature_[k];
         }
         block.equations.solve(right_);
+        // fits that generalise need not converge: before products of values overflow, the last sweep is undone
         for (const double one : right_) {
             if (std::abs(one) <= largest_value) continue;
             ++n_diverged_;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "ocpfast/hypothesis/basis.hpp"
 #include "ocpfast/hypothesis/features.hpp"
 #include "ocpfast/hypothesis/linear_block.hpp"
+#include "ocpfast/limits.hpp"
 #include "ocpfast/store.hpp"
 #include "ocpfast/tolerances.hpp"
 
@@ -123,19 +125,25 @@ public:
     void discard_staged() { staged_.clear(); }
 
     // The stored transition is forgotten; what it said last stays.
-    void release(std::int64_t holder) { held_.erase(holder); }
+    void release(std::int64_t holder) { owners_.erase(holder); }
 
     template <class Changed>
     void end_episode(Changed&& changed) {
         if (selection_ != Selection::window) return;
+        std::exception_ptr failure;  // of a solver; the episode ends in every block all the same
         for (std::size_t b = 0; b < blocks_.size(); ++b) {
             const std::uint64_t before = blocks_[b].hypotheses().version();
-            blocks_[b].end_episode();
+            try {
+                blocks_[b].end_episode();
+            } catch (...) {
+                failure = std::current_exception();
+            }
             if (blocks_[b].hypotheses().version() != before) {
                 // some index of the block; an open domain may have none, and with a window nobody asks which it is
                 changed(static_cast<std::int64_t>(b) * indices_per_block_);
             }
         }
+        if (failure) std::rethrow_exception(failure);
     }
 
     // A change of theta reaches every point of the block.
@@ -278,7 +286,8 @@ public:
             [](Answer& one) -> double& { return one.best.upper; },
             [](Answer& one) -> std::int64_t& { return one.best.action; },
             [](Answer& one) -> bool& { return one.best.determined; });
-        a(staged_, held_, n_rejected_);
+        a(staged_, owners_);
+        a.counts(n_rejected_);
         bool directed = !visited_.empty();
         a(directed);
         if constexpr (Archive::loading) {
@@ -311,14 +320,6 @@ private:
         template <class Archive>
         void archive(Archive& a) {
             a(index, holder, lower, upper, determined);
-        }
-    };
-    struct Held {
-        std::int64_t sequence = -1;
-        double lower = 0, upper = 0;
-        template <class Archive>
-        void archive(Archive& a) {
-            a(sequence, lower, upper);
         }
     };
     // Of one (layer, point), each with the version of the block that it was true of: a learned period takes half the
@@ -410,13 +411,9 @@ private:
         if (holder == no_holder) {
             store.insert(index, lower, upper);
         } else {
-            Held& held = held_[holder];
-            if (held.sequence >= 0 && held.lower == lower && held.upper == upper) return false;
-            const std::int64_t sequence = store.insert(index, lower, upper, true);
-            if (sequence >= 0) {  // else it was dropped, and what it said before stays
-                if (held.sequence >= 0) store.erase(held.sequence);
-                held = {sequence, lower, upper};
-            }
+            ConstraintOwner& owner = owners_[holder];
+            if (owner.says(lower, upper)) return false;
+            store.insert(index, lower, upper, &owner);  // where it is dropped, what it said before stays
         }
         return store.hypotheses().version() != before;
     }
@@ -443,9 +440,6 @@ private:
                     ? upper
                     : std::min(lower, upper) - tolerances_.equality * std::max(1.0, std::abs(upper));
     }
-    // Classes that cannot represent Q* may drive values apart without end: before products of them overflow, such a
-    // value says nothing.
-    static constexpr double largest_value = 1e100;
 
     static double to_40_bits(double value) {
         if (!std::isfinite(value)) return value;
@@ -467,7 +461,7 @@ private:
     std::int64_t indices_per_block_;       // 0 where the domain is open
 
     std::vector<Staged> staged_;
-    std::unordered_map<std::int64_t, Held> held_;  // by stored transition
+    std::unordered_map<std::int64_t, ConstraintOwner> owners_;  // by stored transition
     std::int64_t n_rejected_ = 0;
 
     // Directed exploration, empty until it asks.

@@ -1,8 +1,10 @@
 // The hypotheses of one block of a linear class: theta in a polyhedron, cut down by constraints L <= phi.theta <= U.
 //
-// Exact where it can be: equalities live in an orthonormal basis and never enter a linear program, where rounding could
-// make a chain of them inconsistent. Modulo that basis, a feature that no interval row says anything about is
-// unbounded. Only what is left is a linear program, in the coordinates that the interval rows span.
+// Exact where it can be: equalities (pins.hpp) never enter a linear program, where rounding could make a chain of them
+// inconsistent. Modulo them, a feature that no interval row says anything about is unbounded. Only what is left is a
+// linear program, in the coordinates that the interval rows span; what it finds is then proved (proof.hpp).
+//
+// What errors make uncertain is not known: such a feature has no bounds until it is observed itself.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +23,8 @@
 #include "ocpfast/hypothesis/attained.hpp"
 #include "ocpfast/hypothesis/basis.hpp"
 #include "ocpfast/hypothesis/features.hpp"
+#include "ocpfast/hypothesis/pins.hpp"
+#include "ocpfast/hypothesis/proof.hpp"
 #include "ocpfast/hypothesis/states.hpp"
 #include "ocpfast/lp/program.hpp"
 #include "ocpfast/tolerances.hpp"
@@ -37,11 +41,12 @@ public:
           number_(block),
           tolerances_(tolerances),
           bounds_(std::move(bounds)),
-          pinned_(features_->n_features()),
+          pins_(features_->n_features(), tolerances),
           spanned_(features_->n_features()),
           program_(api, n_functions > 0 ? n_functions : features_->domain().n_actions(), tolerances),
           attained_(features_->n_features(), tolerances.equality),
-          memo_(static_cast<std::size_t>(features_->domain().n_cells() / features_->n_blocks())) {
+          memo_(static_cast<std::size_t>(features_->domain().n_cells() / features_->n_blocks())),
+          proof_(features_->n_features(), tolerances) {
         if (features_->domain().open()) states_.emplace(features_);
     }
 
@@ -51,7 +56,7 @@ public:
     // Dimensions of theta that observed equalities tell, beyond what the prior does.
     std::size_t n_pinned() {
         if (pins_stale_) renew_pins();
-        return pinned_.size() - n_prior_pins_;
+        return pins_.n_certain(n_prior_pins_);
     }
     bool has_rows() const { return !features_->prior().empty() || n_active_rows_ > 0; }
 
@@ -120,6 +125,7 @@ public:
     double upper_bound(std::int64_t index) {
         const Memo& memo = recall(index);
         if (memo.pinned) return clip(index, memo.value);
+        if (memo.uncertain) return most(index);
         return memo.upper_known || memo.n_removals == n_removals_ ? clip(index, memo.upper) : most(index);
     }
 
@@ -131,7 +137,7 @@ public:
             const Memo& memo = recall(index);
             if (memo.pinned) {
                 largest = std::max(largest, memo.value);
-            } else {
+            } else if (!memo.uncertain) {  // what is uncertain says nothing
                 unknown.push_back(index);
             }
         }
@@ -143,36 +149,51 @@ public:
         double value = 0;
         if (still(question, value)) return value;
         ensure_rows();
+        // Those of which so little depends on theta, or is outside of what rows and the others span, that HiGHS would
+        // take it for 0 are left out: without them the infimum is lower.
         std::vector<AffineFunction> functions;
+        std::vector<double> scales;
+        std::vector<std::int64_t> asked;
         Basis beyond(features_->n_features());  // what the rows say nothing about
         double scale = 0;
         bool independent = true;
         for (const std::int64_t index : unknown) {
             reduce(feature(index), 1);
-            scale = std::max(scale, reduced_.scale);
+            if (blurred() || (beyond_rows() && reduced_.left <= tolerances_.row)) continue;
             std::vector<double> coordinates = reduced_.coordinates;
             beyond.split(reduced_.residual, coefficients_);
             coordinates.insert(coordinates.end(), coefficients_.begin(), coefficients_.end());
             const double left = length(reduced_.residual.data(), reduced_.residual.size());
-            if (left > tolerances_.dependence) {
-                beyond.add(reduced_.residual, left);
+            const double rounding = reduced_.rounding + beyond.rounding(1, coefficients_);
+            if (left > std::max(tolerances_.span, rounding)) {
+                if (left <= tolerances_.row) continue;
+                beyond.add(reduced_.residual, left, rounding);
                 coordinates.push_back(left);
             } else {
                 independent = false;
             }
             for (double& coordinate : coordinates) coordinate *= reduced_.scale;
-            functions.push_back({std::move(coordinates), reduced_.constant});
+            scale = std::max(scale, reduced_.scale);
+            functions.push_back({std::move(coordinates), reduced_.constant - margin()});
+            scales.push_back(reduced_.scale);
+            asked.push_back(index);
         }
         // Independent of each other and of the rows, they can all go to -inf together.
         if (independent) {
             ++statistics_.answered;
             return clip(indices[0], largest);
         }
+        for (std::size_t i = functions.size(); i-- > 0;) {
+            if (scales[i] > tolerances_.row * scale) continue;
+            functions.erase(functions.begin() + static_cast<std::ptrdiff_t>(i));
+            asked.erase(asked.begin() + static_cast<std::ptrdiff_t>(i));
+        }
         for (auto& function : functions) {
             for (double& coefficient : function.coefficients) coefficient /= scale;
             function.constant /= scale;
         }
         value = scale * named([&] { return program_.minimise_maximum(functions, largest / scale, statistics_); });
+        if (value > largest) value = std::max(largest, std::min(value, proven_infimum(asked, largest, scale)));
         value = clip(indices[0], value);
         remember(question, value, &beyond);
         return value;
@@ -193,6 +214,7 @@ public:
     bool compatible(const Constraint& c) {
         const Memo& memo = recall(c.index);
         if (memo.pinned) return within(memo.value, c);
+        if (memo.uncertain) return true;
         const double least = c.lower - slack(c.lower), most = c.upper + slack(c.upper);
         if (!attained_.has_witness()) {
             if (c.lower > -infinity && highest(c.index) < least) return false;
@@ -214,7 +236,9 @@ public:
     // compatible, for any feature and without a memo.
     bool allows(const double* phi, const Constraint& c) {
         ensure_rows();
-        if (!reduce_by_pins(phi, 1)) return within(reduced_.constant, c);
+        if (const Standing standing = reduce_by_pins(phi, 1); standing != Standing::free) {
+            return standing == Standing::uncertain || within(reduced_.constant, c);
+        }
         if (c.lower > -infinity && supremum(phi, 1, none, infinity) < c.lower - slack(c.lower)) return false;
         return c.upper == infinity || -supremum(phi, -1, none, infinity) <= c.upper + slack(c.upper);
     }
@@ -242,7 +266,7 @@ public:
             if (!rows_stale_) bound(known->second);
             return;
         }
-        Row& row = rows_.emplace(c.identity, Row{c, true, no_row, 0, 0}).first->second;
+        Row& row = rows_.emplace(c.identity, Row{c, true, no_row, 0, 0, 0, false}).first->second;
         if (!rows_stale_) enter(row);
     }
 
@@ -297,14 +321,15 @@ public:
         if (states_) a(*states_);
         a.same(bounds_.lower, "lower bound");
         a.same(bounds_.upper, "upper bound");
-        a(equalities_, rows_, pinned_, values_, n_prior_pins_, spanned_, widening_, pins_stale_, rows_stale_);
+        a(equalities_, rows_, pins_, n_prior_pins_, spanned_, widening_, has_left_out_, pins_stale_, rows_stale_);
+        if (!features_->prior().empty()) a(prior_rows_);
         program_.archive(a, 2 * features_->n_features() + 2);
         a(version_, epoch_, n_removals_, attained_, statistics_);
         if constexpr (Archive::loading) {
             if (states_) memo_.resize(static_cast<std::size_t>(states_->n_numbers() * features_->domain().n_actions()));
         }
         a.columns(memo_, &Memo::version, &Memo::epoch, &Memo::n_pins, &Memo::value, &Memo::upper, &Memo::lower,
-                  &Memo::n_removals, &Memo::pinned, &Memo::upper_known, &Memo::lower_known);
+                  &Memo::n_removals, &Memo::pinned, &Memo::uncertain, &Memo::upper_known, &Memo::lower_known);
         a(has_prior_alone);
         if constexpr (Archive::loading) {
             check(a);
@@ -317,7 +342,9 @@ public:
 private:
     template <class Archive>
     void check(Archive& a) {
-        a.require(values_.size() == pinned_.size() && n_prior_pins_ <= pinned_.size(), "a basis");
+        a.require(n_prior_pins_ <= pins_.size(), "a basis");
+        a.require(rows_stale_ || prior_rows_.size() <= program_.n_rows(), "a program");
+        for (const PriorRowHeld& row : prior_rows_) a.require_index(row.number, 0, features_->prior().size());
         a.require(rows_stale_ || (!pins_stale_ && spanned_.size() <= program_.n_variables()), "a basis");
         for (const Constraint& c : equalities_) a.require(is_index(c.index), "a constraint");
         n_active_rows_ = 0;
@@ -343,24 +370,34 @@ private:
         std::size_t n_pins = 0;
         double value = 0, upper = infinity, lower = -infinity;
         std::uint64_t n_removals = ~std::uint64_t{0};  // when upper was found
-        bool pinned = false, upper_known = false, lower_known = false;
+        bool pinned = false, uncertain = false, upper_known = false, lower_known = false;
     };
     struct Row {
         Constraint constraint;
         bool active;
         std::size_t number;  // in program_, or no_row where the feature is pinned
         double constant, scale;
+        double margin;  // of the constant, where it is uncertain
+        bool left_out;  // of program_: too little is left of the feature
         template <class Archive>
         void archive(Archive& a) {
-            a(constraint, active, number, constant, scale);
+            a(constraint, active, number, constant, scale, margin, left_out);
+        }
+    };
+    struct PriorRowHeld {    // as a row of program_, of which these are the first
+        std::size_t number;  // among the rows of the prior
+        double scale;
+        template <class Archive>
+        void archive(Archive& a) {
+            a(number, scale);
         }
     };
     // phi.theta = constant + scale * (coordinates.z + residual.theta), the residual outside of what rows span.
-    struct Reduced {
-        double constant = 0, scale = 0;
-        std::vector<double> coordinates, residual;
+    struct Reduced : Pins::Reduced {
+        std::vector<double> coordinates;
         double left = 0;  // length of the residual
     };
+    using Standing = Pins::Standing;
 
     std::size_t bound_of(const std::vector<double>& bounds, std::int64_t index) const {
         if (bounds.size() == 1) return 0;
@@ -389,45 +426,70 @@ private:
         return value >= c.lower - slack(value) && value <= c.upper + slack(value);
     }
 
+    // Of the constant of reduced_.
+    double margin(double scale = 1) const { return pins_.margin(reduced_.error, reduced_.constant, scale); }
+
     // Something pinned stays so until an equality is removed, something else until one is added; upper and lower values
     // are asked again when anything changed.
     Memo& recall(std::int64_t index) {
         if (pins_stale_) renew_pins();
         Memo& memo = memo_[memo_of(index)];
-        const bool same_pins = memo.epoch == epoch_ && (memo.pinned || memo.n_pins == pinned_.size());
+        const bool same_pins = memo.epoch == epoch_ && (memo.pinned || memo.n_pins == pins_.size());
         if (memo.version == version_ || (memo.pinned && same_pins)) {
             ++statistics_.answered;
             return memo;
         }
         if (!same_pins) {
-            memo.pinned = !reduce_by_pins(feature(index), 1);
+            const Standing standing = reduce_by_pins(feature(index), 1);
+            memo.pinned = standing == Standing::pinned;
+            memo.uncertain = standing == Standing::uncertain;
             memo.value = reduced_.constant;
+            if (memo.uncertain) recall_observed(index, memo);
             memo.epoch = epoch_;
-            memo.n_pins = pinned_.size();
+            memo.n_pins = pins_.size();
         }
         memo.version = version_;
         memo.upper_known = memo.lower_known = false;
         return memo;
     }
 
-    // Writes the constant, the scale and the direction that is left to reduced_; false where phi is pinned.
-    bool reduce_by_pins(const double* phi, double sign) {
-        const std::size_t n = features_->n_features();
-        reduced_.residual.assign(phi, phi + n);
-        pinned_.split(reduced_.residual, coefficients_);
-        reduced_.constant = sign * dot(coefficients_.data(), values_.data(), coefficients_.size());
-        reduced_.scale = length(reduced_.residual.data(), n);
-        if (reduced_.scale <= tolerances_.dependence * length(phi, n)) return false;
-        for (double& part : reduced_.residual) part *= sign / reduced_.scale;
-        return true;
+    // What is uncertain but was observed itself is known.
+    void recall_observed(std::int64_t index, Memo& memo) const {
+        for (const Constraint& c : equalities_) {
+            if (c.index != index) continue;
+            memo.pinned = true;
+            memo.uncertain = false;
+            memo.value = c.lower;
+        }
     }
 
-    // Writes all of reduced_; false where phi is pinned. The rows must be up to date.
+    Standing reduce_by_pins(const double* phi, double sign) { return pins_.reduce(phi, sign, reduced_); }
+
+    // Writes all of reduced_; false where phi is not free. The rows must be up to date.
     bool reduce(const double* phi, double sign) {
-        if (!reduce_by_pins(phi, sign)) return false;
+        if (reduce_by_pins(phi, sign) != Standing::free) return false;
         spanned_.split(reduced_.residual, reduced_.coordinates);
         reduced_.left = length(reduced_.residual.data(), reduced_.residual.size());
+        reduced_.rounding += spanned_.rounding(1, reduced_.coordinates);
+        if (pins_.size() + spanned_.size() >= features_->n_features()) reduced_.left = 0;
         return true;
+    }
+    // Of what reduce left: whether rows say nothing about it, and whether that can be told from rounding.
+    bool beyond_rows() const { return reduced_.left > std::max(tolerances_.span, reduced_.rounding); }
+    bool blurred() const { return reduced_.left > 0 && !beyond_rows() && reduced_.rounding > tolerances_.dependence; }
+    // Whether that is too little, of a feature of this size, for a row.
+    bool little_left(double size) const {
+        return reduced_.scale * (beyond_rows() ? reduced_.left : 1) <= tolerances_.row * size;
+    }
+    // The bound that rows which were left out set the sup of their own feature, or the inf with its sign turned.
+    double most_by_own_rows(std::int64_t index, double sign) const {
+        double most = infinity;
+        if (!has_left_out_) return most;
+        for (const auto& [identity, row] : rows_) {
+            if (!row.active || !row.left_out || row.constraint.index != index) continue;
+            most = std::min(most, sign > 0 ? row.constraint.upper : -row.constraint.lower);
+        }
+        return most;
     }
 
     bool still(std::int64_t question, double& value) {
@@ -441,7 +503,7 @@ private:
         const double* z = program_.solution();
         if (question == none || z == nullptr || !std::isfinite(value)) return;
         theta_.assign(features_->n_features(), 0.0);
-        pinned_.combine(values_.data(), theta_);
+        pins_.combine(theta_);
         spanned_.combine(z, theta_);
         if (beyond != nullptr) beyond->combine(z + spanned_.size(), theta_);
         attained_.remember(question, value, theta_);
@@ -451,11 +513,12 @@ private:
     double highest(std::int64_t index) {
         Memo& memo = recall(index);
         if (memo.pinned) return memo.value;
+        if (memo.uncertain) return most(index);
         if (!memo.upper_known) {
             const std::int64_t question = number_of(Question::upper, index);
             if (!still(question, memo.upper)) {
                 ensure_rows();
-                memo.upper = supremum(feature(index), 1, question, most(index));
+                memo.upper = supremum(feature(index), 1, question, std::min(most(index), most_by_own_rows(index, 1)));
             }
             memo.upper_known = true;
             memo.n_removals = n_removals_;
@@ -466,30 +529,72 @@ private:
     double lowest(std::int64_t index) {
         Memo& memo = recall(index);
         if (memo.pinned) return memo.value;
+        if (memo.uncertain) return least(index);
         if (!memo.lower_known) {
             const std::int64_t question = number_of(Question::lower, index);
             if (!still(question, memo.lower)) {
                 ensure_rows();
-                memo.lower = -supremum(feature(index), -1, question, -least(index));
+                memo.lower =
+                    -supremum(feature(index), -1, question, std::min(-least(index), most_by_own_rows(index, -1)));
             }
             memo.lower_known = true;
         }
         return memo.lower;
     }
 
-    // The smaller of sup sign * phi.theta and `most`. Not for pinned features. The rows must be up to date.
+    // The smaller of sup sign * phi.theta and `most`. For free features. The rows must be up to date.
     double supremum(const double* phi, double sign, std::int64_t question, double most) {
         if (has_rows()) reduce(phi, sign);
-        if (!has_rows() || reduced_.left > tolerances_.dependence) {
+        if (!has_rows() || beyond_rows() || blurred()) {
             ++statistics_.answered;
             return most;
         }
-        const double cap = (most - reduced_.constant) / reduced_.scale;
-        const double value = reduced_.constant + reduced_.scale * named([&] {
-                                                     return program_.maximise(reduced_.coordinates, cap, statistics_);
-                                                 });
+        const double constant = reduced_.constant + margin(), scale = reduced_.scale;
+        const double cap = (most - constant) / scale;
+        double value =
+            constant + scale * named([&] { return program_.maximise(reduced_.coordinates, cap, statistics_); });
+        if (value < most) {
+            proof_.begin(pins_);
+            proof_.aim(sign, phi);
+            value = std::min(most, higher(value, proven(scale)));
+        }
         remember(question, sign * value);
         return value;
+    }
+
+    // The value that was found, or what is proved where that is more than rounding above it.
+    double higher(double found, double proved) const {
+        return proved > found + tolerances_.equality * std::max(1.0, std::abs(found)) ? proved : found;
+    }
+    // What the multipliers of the last program prove of the aim of proof_; that program's values are multiplied by a
+    // scale.
+    double proven(double scale) {
+        const std::vector<double>& multipliers = program_.multipliers();
+        for (std::size_t i = 0; i < prior_rows_.size(); ++i) {
+            if (std::abs(multipliers[i]) <= tolerances_.rounding) continue;
+            const PriorRow& row = features_->prior()[prior_rows_[i].number];
+            proof_.use(multipliers[i] * (scale / prior_rows_[i].scale), row.coefficients.data(), -infinity, row.bound);
+        }
+        for (const auto& [identity, row] : rows_) {
+            if (!row.active || row.number == no_row || std::abs(multipliers[row.number]) <= tolerances_.rounding)
+                continue;
+            const Constraint& c = row.constraint;
+            proof_.use(multipliers[row.number] * (scale / row.scale), feature(c.index), c.lower, c.upper);
+        }
+        return proof_.bound();
+    }
+    // Whatever theta is, the largest of some features is at least any mean of them and of what is known.
+    double proven_infimum(const std::vector<std::int64_t>& indices, double known, double scale) {
+        const std::vector<double>& weights = program_.weights();
+        double sum = 0;
+        for (std::size_t i = 0; i < indices.size(); ++i) sum += weights[i];
+        const double total = known == -infinity ? sum : 1;
+        proof_.begin(pins_);
+        for (std::size_t i = 0; i < indices.size(); ++i) {
+            if (weights[i] > 0) proof_.aim(-weights[i] / total, feature(indices[i]));
+        }
+        const double rest = known == -infinity ? 0 : std::max(0.0, 1 - sum) * known;
+        return rest - proven(scale / total);
     }
 
     // Errors name the block. A program whose rows miss each other is solved again with wider ones.
@@ -526,28 +631,35 @@ private:
         }
     }
 
-    // Adds phi.theta = value to the basis; false where phi is in its span already.
+    // Takes in phi.theta = value; false where it tells nothing new.
     bool pin(const double* phi, double value) {
-        if (!reduce_by_pins(phi, 1)) return false;
-        pinned_.add(reduced_.residual, 1);
-        values_.push_back((value - reduced_.constant) / reduced_.scale);
-        return true;
+        const Standing before = pins_.add(phi, value);
+        if (before == Standing::uncertain) {  // other values may have changed
+            ++epoch_;
+            attained_.left();
+        }
+        return before != Standing::pinned;
     }
 
     void enter(Row& row) {
         row.number = no_row;
+        row.left_out = false;
         if (!reduce(feature(row.constraint.index), 1)) return;
+        row.left_out = blurred() || little_left(length(feature_.data(), feature_.size()));
+        has_left_out_ |= row.left_out;
+        if (row.left_out) return;
         span();
         row.constant = reduced_.constant;
         row.scale = reduced_.scale;
+        row.margin = margin(row.scale);
         row.number = program_.add_row(reduced_.coordinates, -infinity, infinity);
         bound(row);
     }
 
     // Makes room for a new direction where the residual has one.
     void span() {
-        if (reduced_.left <= tolerances_.dependence) return;
-        spanned_.add(reduced_.residual, reduced_.left);
+        if (!beyond_rows()) return;
+        spanned_.add(reduced_.residual, reduced_.left, reduced_.rounding);
         reduced_.coordinates.push_back(reduced_.left);
     }
 
@@ -556,19 +668,18 @@ private:
         const double lower = row.constraint.lower, upper = row.constraint.upper;
         const double below = widening_ > 0 ? widening_ * std::max(1.0, std::abs(lower)) : 0;  // 0 * inf is not 0
         const double above = widening_ > 0 ? widening_ * std::max(1.0, std::abs(upper)) : 0;
-        program_.set_bounds(row.number, (lower - below - row.constant) / row.scale,
-                            (upper + above - row.constant) / row.scale);
+        program_.set_bounds(row.number, (lower - below - row.margin - row.constant) / row.scale,
+                            (upper + above + row.margin - row.constant) / row.scale);
     }
 
     void renew_pins() {
         pins_stale_ = false;
         ++epoch_;
-        pinned_.clear();
-        values_.clear();
+        pins_.clear();
         for (const PriorRow& row : features_->prior()) {
             if (row.equality) pin(row.coefficients.data(), row.bound);
         }
-        n_prior_pins_ = pinned_.size();
+        n_prior_pins_ = pins_.size();
         for (const Constraint& c : equalities_) pin(feature(c.index), c.lower);
     }
 
@@ -577,12 +688,18 @@ private:
         if (!rows_stale_) return;
         rows_stale_ = false;
         widening_ = 0;
+        has_left_out_ = false;
         spanned_.clear();
         program_.clear();
-        for (const PriorRow& row : features_->prior()) {
-            if (row.equality || !reduce(row.coefficients.data(), 1)) continue;
+        prior_rows_.clear();
+        for (std::size_t i = 0; i < features_->prior().size(); ++i) {
+            const PriorRow& row = features_->prior()[i];
+            if (row.equality || !reduce(row.coefficients.data(), 1) || blurred()) continue;
+            if (little_left(length(row.coefficients.data(), row.coefficients.size()))) continue;
             span();
-            program_.add_row(reduced_.coordinates, -infinity, (row.bound - reduced_.constant) / reduced_.scale);
+            prior_rows_.push_back({i, reduced_.scale});
+            const double most = row.bound + margin(reduced_.scale);
+            program_.add_row(reduced_.coordinates, -infinity, (most - reduced_.constant) / reduced_.scale);
         }
         for (auto row = rows_.begin(); row != rows_.end();)
             row = row->second.active ? std::next(row) : rows_.erase(row);
@@ -599,13 +716,14 @@ private:
     std::map<std::int64_t, Row> rows_;    // kept, L < U, by identity; and suspended ones
     std::size_t n_active_rows_ = 0;
 
-    Basis pinned_;                // V: directions in which theta is known
-    std::vector<double> values_;  // y: V.theta
+    Pins pins_;  // the equalities
     std::size_t n_prior_pins_ = 0;
+    std::vector<PriorRowHeld> prior_rows_;
     Basis spanned_;  // the coordinates z: directions that rows are about, orthogonal to V
     LinearProgram program_;
-    double widening_ = 0;     // of rows, relative to their values
-    bool pins_stale_ = true;  // pinned_ and values_ must be made anew
+    double widening_ = 0;  // of rows, relative to their values
+    bool has_left_out_ = false;
+    bool pins_stale_ = true;  // pins_ must be made anew
     bool rows_stale_ = true;  // so must spanned_ and program_; always where pins are
 
     std::uint64_t version_ = 0, epoch_ = 0;  // number of changes; how often pins were made anew
@@ -615,6 +733,7 @@ private:
     std::vector<LinearBlock> prior_alone_;  // the prior and nothing else, once something conflicts
     LpStatistics statistics_;
 
+    Proof proof_;                          // scratch
     Reduced reduced_;                      // scratch: of the last feature looked at
     std::vector<double> coefficients_;     // likewise, in a basis
     mutable std::vector<double> feature_;  // likewise, as it is

@@ -37,6 +37,7 @@ public:
     template <class Archive>
     void archive(Archive& a) {
         a(holders_);
+        for (auto& [lower, n] : holders_) a.require(n > 0 && n < INT64_MAX / 2, "a number");
     }
 
 private:

@@ -166,7 +166,7 @@ public:
         a.same(bounds_.lower, "lower bound");
         a.same(bounds_.upper, "upper bound");
         a.items(blocks_);
-        a(n_rejected_, n_contradictions_);
+        a.counts(n_rejected_, n_contradictions_);
     }
 
 private:

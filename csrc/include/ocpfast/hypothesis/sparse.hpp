@@ -16,6 +16,7 @@
 #include "ocpfast/constraint.hpp"
 #include "ocpfast/hypothesis/sparse_block.hpp"
 #include "ocpfast/hypothesis/supports.hpp"
+#include "ocpfast/limits.hpp"
 #include "ocpfast/tolerances.hpp"
 
 namespace ocp {
@@ -179,13 +180,13 @@ public:
             [](Answer& one) -> double& { return one.best.upper; },
             [](Answer& one) -> std::int64_t& { return one.best.action; },
             [](Answer& one) -> bool& { return one.best.determined; });
-        a(staged_, n_rejected_, n_contradictions_);
+        a(staged_);
+        a.counts(n_rejected_, n_contradictions_);
         for (const Answer& answer : answers_) a.require_index(answer.best.action, 0, partition().n_actions());
         for (const Staged& staged : staged_) a.require_index(staged.index, 0, partition().n_cells());
     }
 
 private:
-    static constexpr double largest_value = 1e100;
     struct Staged {
         std::int64_t index;
         double lower, upper;

@@ -113,7 +113,8 @@ public:
 
     template <class Archive>
     void archive(Archive& a) {
-        a(equalities_, visited_, n_programs_);
+        a(equalities_, visited_);
+        a.counts(n_programs_);
         a.columns(
             memo_, &Memo::lower, &Memo::version, &Memo::version_of_lower, &Memo::old,
             [](Memo& one) -> double& { return one.answer.upper; },

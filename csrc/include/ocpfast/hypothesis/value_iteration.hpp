@@ -95,7 +95,7 @@ public:
 
     template <class Archive>
     void archive(Archive& a) {
-        a(n_sweeps_, n_skipped_);  // all else is made anew by each run
+        a.counts(n_sweeps_, n_skipped_);  // all else is made anew by each run
     }
 
 private:

@@ -19,7 +19,7 @@ struct AffineFunction {
 
 class IndependentRows {
 public:
-    explicit IndependentRows(const Tolerances& tolerances) : box_(tolerances.box), negligible_(tolerances.dual) {}
+    explicit IndependentRows(const Tolerances& tolerances) : box_(tolerances.box), negligible_(tolerances.rounding) {}
 
     void clear() {
         directions_.clear();
@@ -66,18 +66,21 @@ public:
         outdated_ = true;
     }
 
-    // sup of c.z; c of length 1 or so.
-    double maximum(const std::vector<double>& objective) {
+    // sup of c.z; c of length 1 or so. Writes how many times it takes each row.
+    double maximum(const std::vector<double>& objective, std::vector<double>& multipliers) {
         update();
         weigh(objective.data(), objective.size(), first_);
         double sum = 0;
         for (std::size_t k = 0; k < first_.size(); ++k) sum -= smallest(-first_[k], k, negligible_);
+        take_rows(first_, multipliers);
         return sum;
     }
 
     // inf of max(f, g). By duality it is the largest over m in [0, 1] of inf m f + (1 - m) g, which is concave and
     // piecewise linear in m: one of its corners attains it, and they are 0, 1 and where a weight vanishes.
-    double minimum_of_larger(const AffineFunction& f, const AffineFunction& g) {
+    // Writes m, and how many times -(m f + (1 - m) g) takes each row.
+    double minimum_of_larger(const AffineFunction& f, const AffineFunction& g, double& m,
+                             std::vector<double>& multipliers) {
         update();
         weigh(f.coefficients.data(), f.coefficients.size(), first_);
         weigh(g.coefficients.data(), g.coefficients.size(), second_);
@@ -85,16 +88,25 @@ public:
         first_.resize(n, 0.0);
         second_.resize(n, 0.0);
         const double size_of_f = largest(first_), size_of_g = largest(second_);
-        const auto mixed = [&](double m) {
-            const double little = negligible_ * (m * size_of_f + (1 - m) * size_of_g);
-            double sum = m * f.constant + (1 - m) * g.constant;
-            for (std::size_t k = 0; k < n; ++k) sum += smallest(m * first_[k] + (1 - m) * second_[k], k, little);
-            return sum;
+        double result = -infinity;
+        m = 0;
+        const auto mix = [&](double share) {
+            const double little = negligible_ * (share * size_of_f + (1 - share) * size_of_g);
+            double sum = share * f.constant + (1 - share) * g.constant;
+            for (std::size_t k = 0; k < n; ++k) {
+                sum += smallest(share * first_[k] + (1 - share) * second_[k], k, little);
+            }
+            if (sum <= result) return;
+            result = sum;
+            m = share;
         };
-        double result = std::max(mixed(0), mixed(1));
+        mix(0);
+        mix(1);
         for (std::size_t k = 0; k < n; ++k) {
-            if (first_[k] * second_[k] < 0) result = std::max(result, mixed(second_[k] / (second_[k] - first_[k])));
+            if (first_[k] * second_[k] < 0) mix(second_[k] / (second_[k] - first_[k]));
         }
+        for (std::size_t k = 0; k < n; ++k) first_[k] = -m * first_[k] - (1 - m) * second_[k];
+        take_rows(first_, multipliers);
         return result;
     }
 
@@ -141,31 +153,45 @@ private:
     void update() {
         if (!outdated_) return;
         outdated_ = false;
-        lower_.assign(size_, -infinity);
-        upper_.assign(size_, infinity);
-        for (const Row& row : rows_) {
+        lower_.assign(size_, {-infinity, 0});
+        upper_.assign(size_, {infinity, 0});
+        for (std::size_t i = 0; i < rows_.size(); ++i) {
+            const Row& row = rows_[i];
             const double one = row.lower / row.factor, other = row.upper / row.factor;
-            double& lower = lower_[row.direction];
-            double& upper = upper_[row.direction];
-            lower = std::max(lower, std::min(one, other));
-            upper = std::min(upper, std::max(one, other));
+            End& lower = lower_[row.direction];
+            End& upper = upper_[row.direction];
+            if (std::min(one, other) > lower.value) lower = {std::min(one, other), i};
+            if (std::max(one, other) < upper.value) upper = {std::max(one, other), i};
+        }
+    }
+
+    // Of a sup with these weights of the directions: how many times it takes each row.
+    void take_rows(const std::vector<double>& weights, std::vector<double>& multipliers) const {
+        multipliers.assign(rows_.size(), 0.0);
+        for (std::size_t k = 0; k < size_; ++k) {
+            const End& end = weights[k] > 0 ? upper_[k] : lower_[k];
+            if (std::isfinite(end.value)) multipliers[end.row] = weights[k] / rows_[end.row].factor;
         }
     }
 
     // inf of weight * w_k.
     double smallest(double weight, std::size_t k, double little) const {
-        const double bound = k >= size_ ? -infinity : weight > 0 ? lower_[k] : upper_[k];
+        const double bound = k >= size_ ? -infinity : weight > 0 ? lower_[k].value : upper_[k].value;
         if (std::isfinite(bound)) return weight * bound;
         return std::abs(weight) <= little ? 0 : -infinity;
     }
 
     double box_;
-    double negligible_;               // a weight that HiGHS's dual tolerance would let pass as 0, too
+    double negligible_;               // a weight that rounding can make of 0
     std::vector<double> directions_;  // a triangle: direction k has k + 1 coefficients
     std::size_t size_ = 0;            // number of directions
     std::vector<Row> rows_;
     bool independent_ = true;
-    std::vector<double> lower_, upper_;   // of w_k: what the rows of a direction have in common
+    struct End {
+        double value;
+        std::size_t row;  // that sets it, where it is finite
+    };
+    std::vector<End> lower_, upper_;      // of w_k: what the rows of a direction have in common
     bool outdated_ = true;                // the two above
     std::vector<double> first_, second_;  // scratch: weights
 };

@@ -38,7 +38,7 @@ struct LpStatistics {
 
     template <class Archive>
     void archive(Archive& a) {
-        a(solved, pivots, cold, answered);
+        a.counts(solved, pivots, cold, answered);
     }
 };
 
@@ -86,6 +86,7 @@ public:
         std::swap(n_columns_, other.n_columns_);
         std::swap(rows_, other.rows_);
         std::swap(coefficients_, other.coefficients_);
+        std::swap(n_sane_, other.n_sane_);
         std::swap(unit_, other.unit_);
         std::swap(independent_rows_, other.independent_rows_);
         std::swap(highs_, other.highs_);
@@ -104,6 +105,7 @@ public:
         coefficients_.clear();
         independent_rows_.clear();
         n_columns_ = 0;
+        n_sane_ = 0;
         unit_ = 1;
         passed_ = false;
     }
@@ -119,6 +121,7 @@ public:
         if (passed_) a(record_);
         if constexpr (!Archive::loading) return;
         forget_model(passed_);
+        n_sane_ = 0;
         a.require(n_columns_ <= most_variables && std::isfinite(unit_) && unit_ > 0, "a program");
         std::size_t first = 0;
         for (Row& row : rows_) {
@@ -173,7 +176,7 @@ public:
         solved_ = false;
         if (independent_rows_.independent()) {
             ++statistics.answered;
-            return std::min(most, independent_rows_.maximum(objective));
+            return std::min(most, independent_rows_.maximum(objective, multipliers_));
         }
         if (most < infinity) {
             // as an epigraph: simplex may stop at `most`, however far the optimum is
@@ -191,16 +194,28 @@ public:
         solved_ = false;
         if (functions.size() == 2 && independent_rows_.independent()) {
             ++statistics.answered;
-            return std::max(least, independent_rows_.minimum_of_larger(functions[0], functions[1]));
+            weights_.resize(2);
+            const double larger =
+                independent_rows_.minimum_of_larger(functions[0], functions[1], weights_[0], multipliers_);
+            weights_[1] = 1 - weights_[0];
+            return std::max(least, larger);
         }
         return minimise_maximum_by_highs(functions, least, statistics);
     }
+
+    // What proves a finite answer that is not the limit which came with the question: how many times each row is taken,
+    // and for minimise_maximum each function. The sum of rows is the objective, or the sum of functions with its sign
+    // turned.
+    const std::vector<double>& multipliers() const { return multipliers_; }
+    const std::vector<double>& weights() const { return weights_; }
 
     // Where the last question has its optimum, one number a variable; null where HiGHS did not find one.
     const double* solution() const { return solved_ ? column_value_.data() + 1 : nullptr; }
 
 private:
     double maximise_by_highs(const std::vector<double>& objective, LpStatistics& statistics) {
+        refuse_nonsense();
+        for (const double coefficient : objective) refuse_unless(std::abs(coefficient) <= largest_coefficient);
         ensure_model();
         record_.ask(objective);
         objective_ = &objective;
@@ -212,6 +227,13 @@ private:
 
     double minimise_maximum_by_highs(const std::vector<AffineFunction>& functions, double least,
                                      LpStatistics& statistics) {
+        refuse_nonsense();
+        for (const AffineFunction& function : functions) {
+            refuse_unless(!std::isnan(function.constant));
+            for (const double coefficient : function.coefficients) {
+                refuse_unless(std::abs(coefficient) <= largest_coefficient);
+            }
+        }
         if (passed_ && highs_ == nullptr) do_again();  // before there are more variables than there were
         for (const AffineFunction& function : functions) {
             ensure_columns(function.coefficients.size());
@@ -233,6 +255,18 @@ private:
             check(api_->change_row_bounds(highs_, static_cast<HighsInt>(i), -infinity, infinity));
         }
         return result;
+    }
+
+    // What a made-up file says can become numbers from which HiGHS never comes back. Ours are about 1 at most.
+    static constexpr double largest_coefficient = 1e3;
+    void refuse_nonsense() {
+        for (; n_sane_ < coefficients_.size(); ++n_sane_) {
+            refuse_unless(std::abs(coefficients_[n_sane_]) <= largest_coefficient);
+        }
+        for (const Row& row : rows_) refuse_unless(!std::isnan(row.lower) && !std::isnan(row.upper));
+    }
+    static void refuse_unless(bool sane) {
+        if (!sane) throw SolverFailure("a linear program whose numbers make no sense");
     }
 
     // The model: column 0 is the epigraph variable s, fixed at 0 when not in use, then the variables z; rows
@@ -277,7 +311,8 @@ private:
 
         template <class Archive>
         void archive(Archive& a) {
-            a(n_columns, unit, bounds, basis, events, n_questions);
+            a(n_columns, unit, bounds, basis, events);
+            a.counts(n_questions);
         }
     };
     static constexpr std::int64_t most_questions = 64;  // on record
@@ -437,6 +472,7 @@ private:
         set_strategy(chosen_by_highs, 0);
         api_->set_double(highs_, "primal_feasibility_tolerance", tolerances_.primal);
         api_->set_double(highs_, "dual_feasibility_tolerance", tolerances_.dual);
+        api_->set_double(highs_, "small_matrix_value", tolerances_.rounding);  // what is smaller it takes for 0
     }
 
     // In one call: row by row it takes longer than the solve.
@@ -598,7 +634,11 @@ private:
             value += cost * z[j];
         }
         if (epigraph_ != nullptr) value = -s;
-        return std::isfinite(value);
+        if (!std::isfinite(value)) return false;
+        multipliers_.assign(row_dual_.begin() + static_cast<std::ptrdiff_t>(n_functions_), row_dual_.end());
+        weights_.assign(row_dual_.begin(), row_dual_.begin() + static_cast<std::ptrdiff_t>(n_functions_));
+        for (double& weight : weights_) weight = -weight;  // of s - f >= 0 in a maximum of -s
+        return true;
     }
 
     bool feasible(double activity, double lower, double upper, double size, double dual) const {
@@ -620,6 +660,7 @@ private:
     std::size_t n_columns_ = 0;  // variables
     std::vector<Row> rows_;
     std::vector<double> coefficients_;  // of all rows, one after the other
+    std::size_t n_sane_ = 0;            // so many of them are known to make sense
     double unit_ = 1;                   // of the bounds and variables that HiGHS has
     IndependentRows independent_rows_;  // the same rows, as long as they are
     void* highs_ = nullptr;
@@ -636,6 +677,7 @@ private:
     std::vector<HighsInt> index_;
     std::vector<double> value_;
     std::vector<AffineFunction> negated_;
+    std::vector<double> multipliers_, weights_;  // of the last answer
     std::vector<double> column_value_, column_dual_, row_value_, row_dual_, gradient_;
 };
 

@@ -1,0 +1,130 @@
+// Nearly dependent features: an orthonormal basis of them, sums of multiples of them, and what equalities tell.
+// Features are whole numbers times powers of two, so that what must come out is known exactly.
+#include "ocpfast/hypothesis/members.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "check.hpp"
+#include "ocpfast/hypothesis/basis.hpp"
+#include "ocpfast/hypothesis/pins.hpp"
+#include "random.hpp"
+
+namespace {
+
+using core::Draw;
+
+constexpr std::size_t dimension = 5, n_members = 3;
+using Feature = std::vector<double>;
+
+// So many features that differ by multiples of 2^-exponent.
+std::vector<Feature> nearly_equal(Draw& draw, std::int64_t exponent) {
+    Feature common(dimension);
+    for (double& part : common) part = static_cast<double>(draw.between(1, 7));
+    std::vector<Feature> features(n_members, common);
+    for (std::size_t k = 0; k < n_members; ++k) {
+        features[k][k] += std::ldexp(1.0, static_cast<int>(-exponent));  // independent whatever is added to all
+        if (k > 0) features[k][dimension - 1] += std::ldexp(static_cast<double>(draw.between(0, 3)), -30);
+    }
+    return features;
+}
+
+Feature sum_of(const std::vector<Feature>& features, const std::vector<double>& multipliers) {
+    Feature sum(dimension, 0.0);
+    for (std::size_t k = 0; k < features.size(); ++k) {
+        for (std::size_t i = 0; i < dimension; ++i) sum[i] += multipliers[k] * features[k][i];
+    }
+    return sum;
+}
+
+TEST(a_basis_of_nearly_equal_vectors_is_orthonormal) {
+    Draw draw(3);
+    for (int i = 0; i < core::cases(2'000); ++i) {
+        ocp::Basis basis(dimension);
+        Feature coefficients;
+        for (Feature& feature : nearly_equal(draw, draw.between(0, 36))) {
+            basis.split(feature, coefficients);
+            basis.add(feature, ocp::length(feature.data(), dimension));
+        }
+        for (std::size_t k = 0; k < n_members; ++k) {
+            for (std::size_t l = 0; l <= k; ++l) {
+                CHECK(std::abs(ocp::dot(basis[k], basis[l], dimension) - (k == l)) < 1e-14);
+            }
+        }
+    }
+}
+
+TEST(members_add_up) {
+    Draw draw(1);
+    for (int i = 0; i < core::cases(2'000); ++i) {
+        const auto exponent = draw.between(0, 36);
+        const auto features = nearly_equal(draw, exponent);
+        ocp::Members members(dimension);
+        ocp::Twofold rest, multipliers;
+        Feature left;
+        for (const Feature& feature : features) {
+            rest.assign(dimension, {});
+            ocp::add_multiple(1, feature.data(), rest);
+            members.split(rest, multipliers);
+            ocp::round(rest, left);
+            members.add(feature.data(), left, ocp::length(left.data(), dimension));
+        }
+        CHECK(members.size() == n_members);
+        std::vector<double> expected;
+        for (std::size_t k = 0; k < n_members; ++k) expected.push_back(static_cast<double>(draw.between(-9, 9)));
+        const Feature feature = sum_of(features, expected);
+        rest.assign(dimension, {});
+        ocp::add_multiple(1, feature.data(), rest);
+        members.split(rest, multipliers);
+        ocp::round(rest, left);
+        CHECK(ocp::length(left.data(), dimension) < 1e-22);
+        for (std::size_t k = 0; k < n_members; ++k) CHECK(std::abs(multipliers[k].value() - expected[k]) < 1e-10);
+    }
+}
+
+// theta of 2^exponent makes what features differ by as large as any value.
+TEST(pins_of_nearly_equal_features) {
+    Draw draw(2);
+    int n_pinned = 0;
+    for (int i = 0; i < core::cases(2'000); ++i) {
+        const auto exponent = draw.between(0, 36);
+        const auto features = nearly_equal(draw, exponent);
+        std::vector<double> values, multipliers;
+        ocp::Pins pins(dimension, {});
+        for (const Feature& feature : features) {
+            values.push_back(static_cast<double>(draw.between(-9, 9)));
+            CHECK(pins.add(feature.data(), values.back()) == ocp::Pins::Standing::free);
+            multipliers.push_back(static_cast<double>(draw.between(-9, 9)));
+        }
+        double expected = 0;
+        for (std::size_t k = 0; k < n_members; ++k) expected += multipliers[k] * values[k];
+        const Feature feature = sum_of(features, multipliers);
+        ocp::Pins::Reduced reduced;
+        CHECK(pins.reduce(feature.data(), 1, reduced) == ocp::Pins::Standing::pinned);
+        CHECK(std::abs(reduced.constant - expected) <= 1e-9);
+        ++n_pinned;
+    }
+    CHECK(n_pinned == core::cases(2'000));
+}
+
+// What two nearly equal features leave uncertain is known once it is observed, and so are the two.
+TEST(pins_change_place) {
+    const double apart = 0x1p-24;
+    const Feature first{1, 0}, second{1, apart}, third{0, 1};
+    ocp::Pins pins(2, {});
+    ocp::Pins::Reduced reduced;
+    CHECK(pins.add(first.data(), 3) == ocp::Pins::Standing::free);
+    CHECK(pins.add(second.data(), 3 + apart) == ocp::Pins::Standing::free);
+    CHECK(pins.n_certain(0) == 1);
+    CHECK(pins.add(third.data(), 1 + 0x1p-29) == ocp::Pins::Standing::uncertain);
+    CHECK(pins.size() == 2 && pins.n_certain(0) == 2);
+    for (const auto& [feature, value] : {std::pair{first, 3.0}, {second, 3 + apart}, {third, 1 + 0x1p-29}}) {
+        CHECK(pins.reduce(feature.data(), 1, reduced) == ocp::Pins::Standing::pinned);
+        CHECK(std::abs(reduced.constant - value) < 1e-14);
+    }
+}
+
+}  // namespace
