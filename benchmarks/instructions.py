@@ -70,12 +70,12 @@ def flags():
     return ast.literal_eval(re.search(r'compile_args = (\["-.*\])', setup)[1])
 
 
-def build(folder, *sources):
+def build(folder, *sources, options=()):
     """The path of the program, compiled into a folder; of the kernels where no sources are given."""
     sources = sources or (HERE / "kernels.cpp",)
     compiled = [Path(folder, source.stem).with_suffix(".o") for source in sources]
     include = f"-I{HERE.parent / 'csrc' / 'include'}"
-    steps = [[*flags(), include, "-c", source, "-o", made] for source, made in zip(sources, compiled, strict=True)]
+    steps = [[*flags(), *options, include, "-c", source, "-o", made] for source, made in zip(sources, compiled, strict=True)]
     program = compiled[0].with_suffix("")
     for step in (*steps, [*compiled, "-o", program, "-ldl"]):
         subprocess.run([*compiler(), *step], check=True)

@@ -30,6 +30,11 @@ def default_compiler():
     return compiler("gcc" if shutil.which("g++") else "clang")
 
 
+def quick_compiler():
+    """Clang if it is here, which takes 0.6 of GCC's time where it does not optimise; else GCC."""
+    return "clang" if all(map(shutil.which, ("clang", "clang++"))) else default_compiler()
+
+
 def cmake(*arguments, cwd):
     """CMake, from the PATH or from the wheel that the test extra brings."""
     beside_python = shutil.which("cmake", path=str(Path(sys.executable).parent))
@@ -43,7 +48,7 @@ def cmake(*arguments, cwd):
 
 def build(source, folder, *options, name=None, languages=("C", "CXX"), optimised="-O0", targets=("all",)):
     """Builds a project with warnings as errors, and without optimisation, which would take twice as long."""
-    name = name or default_compiler()
+    name = name or quick_compiler()
     compilers = {"C": name, "CXX": COMPILERS[name]}
     flags = [f"-DCMAKE_{language}_COMPILER={compilers[language]}" for language in languages]
     flags += [f"-DCMAKE_{language}_FLAGS={optimised} {STRICT}" for language in languages]

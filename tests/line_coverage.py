@@ -50,9 +50,9 @@ def build(folder: Path) -> None:
     setup.write_text(setup.read_text().replace("cythonize([systems], ", lines_of_cython))
     assert lines_of_cython in setup.read_text()
     (folder / "bin").mkdir()
-    for name in ("gcc", "g++"):
+    for name, compiler in (("gcc", "gcc"), ("g++", "g++"), ("clang", "gcc"), ("clang++", "g++")):  # gcov is of GCC
         wrapper = folder / "bin" / name
-        wrapper.write_text(COMPILER.format(compiler=shutil.which(name)))
+        wrapper.write_text(COMPILER.format(compiler=shutil.which(compiler)))
         wrapper.chmod(0o755)
     (folder / "coveragerc").write_text(PYTHON_LINES.format(folder=folder))
     venv.create(folder / "venv", with_pip=True)

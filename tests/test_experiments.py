@@ -18,10 +18,11 @@ EXPERIMENTS = [
     (2.5, "random", True, 575, 5.4),
     (0.0, "random", False, 455, 2),
 ]
+SIMULATIONS = 20
 
 
-@functools.cache
-def hours(disturbance, ties, replay, simulations):
+@functools.cache  # which tells arguments by name from arguments by place: always by place here
+def hours(disturbance, ties, replay, simulations, /):
     pendulum = ocp.InvertedPendulum(disturbance)
     agent = ocp.OCP(ocp.StateAggregation(pendulum.partition(), n_actions=3), ties=ties, replay=replay)
     result = ocp.run(agent, pendulum, episodes=1000, simulations=simulations, rng=2026, progress=False)
@@ -30,22 +31,21 @@ def hours(disturbance, ties, replay, simulations):
 
 @pytest.mark.parametrize("disturbance, ties, replay, expected, error", EXPERIMENTS)
 def test_hours_upright(disturbance, ties, replay, expected, error):
-    simulations = 20
-    total = hours(disturbance, ties, replay, simulations).sum(axis=1)
-    standard_error = total.std(ddof=1) / np.sqrt(simulations)
+    total = hours(disturbance, ties, replay, SIMULATIONS).sum(axis=1)
+    standard_error = total.std(ddof=1) / np.sqrt(SIMULATIONS)
     # both sampling errors together, at three standard deviations
     assert abs(total.mean() - expected) < 3 * np.hypot(standard_error, error), (total.mean(), standard_error)
 
 
 def test_hours_upright_without_disturbance():
     """One deterministic number, sensitive to rounding: the prototypes had 725 to 740."""
-    [total] = hours(0.0, "first", False, simulations=1).sum(axis=1)
+    [total] = hours(0.0, "first", False, 1).sum(axis=1)
     assert 725 <= total <= 740
 
 
 def test_replay_reaches_the_first_full_hour_in_about_half_the_episodes():
     def first_full_hour(replay):
-        return np.argmax(hours(2.5, "first", replay, simulations=20) >= 1, axis=1).mean()
+        return np.argmax(hours(2.5, "first", replay, SIMULATIONS) >= 1, axis=1).mean()
 
     ratio = first_full_hour(True) / first_full_hour(False)
     assert 0.3 < ratio < 0.75
