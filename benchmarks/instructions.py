@@ -75,7 +75,9 @@ def build(folder, *sources, options=()):
     sources = sources or (HERE / "kernels.cpp",)
     compiled = [Path(folder, source.stem).with_suffix(".o") for source in sources]
     include = f"-I{HERE.parent / 'csrc' / 'include'}"
-    steps = [[*flags(), *options, include, "-c", source, "-o", made] for source, made in zip(sources, compiled, strict=True)]
+    steps = [
+        [*flags(), *options, include, "-c", source, "-o", made] for source, made in zip(sources, compiled, strict=True)
+    ]
     program = compiled[0].with_suffix("")
     for step in (*steps, [*compiled, "-o", program, "-ldl"]):
         subprocess.run([*compiler(), *step], check=True)
