@@ -7,6 +7,7 @@ the caller's: nothing here shuts it down.
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import importlib
 import os
 import pickle
@@ -37,6 +38,9 @@ Part: TypeAlias = tuple[int, int]  # simulations first .. last - 1
 # Set when the interpreter exits, before it waits for the threads of pools. A run in a thread that is not the main one
 # then ends: the pools take no more work, and whoever waits for what they have would wait for the simulations.
 _exiting = threading.Event()
+# Last in, first out, and a pool of processes that ends before would be an error of the pool.
+with contextlib.suppress(ImportError):  # a platform without processes
+    import concurrent.futures.process
 threading._register_atexit(_exiting.set)  # type: ignore[attr-defined] # pools use it; Python's own atexit comes too late
 
 
@@ -74,6 +78,7 @@ class Interrupts:
     def _note(self, number: int, frame: object) -> None:
         self._n_pressed += 1
         if self._n_pressed > 1:
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # here, as __exit__ may be what it interrupts
             raise KeyboardInterrupt
 
     def check(self) -> None:
@@ -84,8 +89,20 @@ class Interrupts:
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         if self._replaced:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        if kind is None and self._n_pressed:
+        # also where something else was raised: the workers of a pool that die of the same Ctrl-C break it
+        if self._n_pressed and (kind is None or not issubclass(kind, KeyboardInterrupt)):
             raise KeyboardInterrupt
+
+
+def _interrupt_at_once() -> None:
+    handler = signal.getsignal(signal.SIGINT)
+    if isinstance(getattr(handler, "__self__", None), Interrupts):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# The workers of a pool are forked while Ctrl-C is put off, by a process that will ask for its own and not for theirs.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_interrupt_at_once)
 
 
 def work_off(

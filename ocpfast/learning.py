@@ -105,11 +105,11 @@ def learn(
                 outcomes.append(_episode(agent, world, max_steps, seed))
                 seed = None
                 bar.update()
+        return _result(outcomes)
     except KeyboardInterrupt:
         raise Interrupted(_result(outcomes), [], f"interrupted after {len(outcomes)} complete episodes") from None
     finally:
         agent.begin_episode()  # what an error or Ctrl-C left unfinished
-    return _result(outcomes)
 
 
 def _result(outcomes: list[tuple[float, Any]]) -> Result:

@@ -118,7 +118,7 @@ class _Linear(Hypothesis):
             tall = len(block) > 2 * self._n_features  # then the triangle of a QR decomposition is found sooner
             rows = np.linalg.qr(block / unit, mode="r") if tall else block / unit
             sizes = np.linalg.svd(rows, compute_uv=False)
-            there = sizes[sizes > sizes[0] * max(_ROUNDING, 2 * len(block) * np.finfo(float).eps)]
+            there = sizes[sizes > sizes[0] * max(_ROUNDING, 2 * self._n_features * np.finfo(float).eps)]
             if len(there) and there[0] > _LARGEST_CONDITION * there[-1]:
                 where = f" in period {number}" if self._source.periods and not self._shared else ""
                 raise ValueError(

@@ -10,7 +10,8 @@ import threading
 import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
+from weakref import WeakSet
 
 import numpy as np
 from tqdm import tqdm
@@ -132,6 +133,9 @@ class Bar(tqdm):  # type: ignore[type-arg]
     """A progress bar that starts no thread of its own, and waits for none but the threads of this process."""
 
     monitor_interval = 0
+    _instances: ClassVar[WeakSet[Any]] = (
+        WeakSet()
+    )  # guarded by the lock below, as those of the user's bars are by tqdm's
 
 
 def _new_lock() -> None:

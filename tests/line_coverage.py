@@ -89,7 +89,7 @@ def main() -> int:
         subprocess.Popen([*command, f"--basetemp={folder}/programs{number}", *part], cwd=source, env=environment)
         for number, part in enumerate(parts)
     ]
-    code = max(process.wait() for process in running)
+    code = max(abs(process.wait()) for process in running)  # one that a signal ended has a negative code
     subprocess.run(["coverage", "combine", "--append", "--quiet"], cwd=source, env=environment)
     subprocess.run(["coverage", "report"], cwd=source, env=environment)
     ours = ["--filter", "csrc/", "--filter", "ocpfast/systems/.*pyx", "--exclude", "csrc/examples"]

@@ -112,7 +112,7 @@ MUTATIONS = [
     ("hypothesis/pins.hpp", "if (standing == Standing::uncertain) take_place(phi, value);", "", "core_program"),
     (
         "hypothesis/pins.hpp",
-        "reduced.scale <= tolerances_.span * added_ || reduced.scale > 1e-6 * size",
+        "reduced.scale <= tolerances_.span * added_ || reduced.scale > 1e-6 * own_length",
         "true",
         "edges_linear",
     ),
@@ -160,6 +160,11 @@ MUTATIONS = [
         "saving_damaged",
     ),
     ("agent/ocp.hpp", "a.require_index(best_.action, 0, n_actions_);", "", "saving_damaged"),
+    # nearly dependent features, again
+    ("hypothesis/pins.hpp", "1e-12 * added_ * length(coordinates_.data(), size())", "0.0", "core_program"),
+    ("hypothesis/proof.hpp", "if (std::isinf(end)) return;", "", "core_program"),
+    ("hypothesis/linear_block.hpp", "!reduced_.in_span", "true", "edges_linear"),
+    ("hypothesis/linear_block.hpp", ": ¦standing == Standing::uncertain", "false", "edges_linear"),
 ]
 
 

@@ -187,12 +187,50 @@ def test_features_beyond_the_limit_are_refused(make):
         ocp.OCP(shared)
 
 
+def test_large_tables_beyond_the_limit_are_refused():
+    """The limit does not depend on how many rows there are."""
+    rng = np.random.default_rng(2)
+    phi = rng.standard_normal((30_000, 1, 2))
+    phi[:, :, 1] = phi[:, :, 0] + 4e-12 * phi[:, :, 1]
+    with pytest.raises(ValueError, match=r"^phi: expected .* at most 1e\+11, got [\d.]+e\+11"):
+        ocp.OCP(ocp.LinearFeatures(phi, horizon=2))
+
+
 def test_dependent_features_are_not_refused():
     """Columns that are sums of others, to rounding, are as if they were not there."""
     rng = np.random.default_rng(1)
     for scale in (1e-200, 1.0, 1e200):
         phi = scale * rng.standard_normal((40, 3)) @ rng.standard_normal((3, 8))
         assert ocp.OCP(ocp.LinearFeatures(phi[:, None], horizon=2)).upper(0, 0) == INFINITY
+
+
+# features that others nearly tell
+
+
+NEARLY = np.array([[1.0, 0.0], [1.0, 1e-7], [0.0, 1.0]])  # of a condition number of 1.4; theta_2 = 3 to eight digits
+
+
+def test_an_interval_of_an_uncertain_feature_bounds_it():
+    store = make_store(NEARLY, _core.Selection.all)
+    store.insert(0, 2.0, 2.0)
+    store.insert(1, 2.0000003, 2.0000003)
+    assert store.upper(2) == INFINITY and store.lower(2) == -INFINITY
+    store.insert(2, 1.0, 5.0)
+    assert (store.lower(2), store.upper(2)) == (1.0, 5.0)
+    store.insert(2, 3.0, 3.0)
+    assert store.lower(2) == store.upper(2) == 3.0
+
+
+@pytest.mark.parametrize("interval", [(-100.0, -50.0), (7.0, 7.0), (10.0, INFINITY), (-INFINITY, 2.0)])
+def test_what_no_error_explains_contradicts(interval):
+    """Whatever the selection; and so does an interval that misses another one of the feature."""
+    for selection in (_core.Selection.all, _core.Selection.eluder):
+        store = make_store(NEARLY, selection)
+        store.insert(0, 2.0, 2.0)
+        store.insert(1, 2.0000003, 2.0000003)
+        before = [(store.lower(i), store.upper(i)) for i in range(3)]
+        store.insert(2, *interval)
+        assert [(store.lower(i), store.upper(i)) for i in range(3)] == before
 
 
 # what it takes to learn

@@ -281,18 +281,22 @@ class TestCtrlC:
         assert_same(again, alone)
 
     @pytest.mark.skipif(os.name != "posix", reason="signals")
-    @pytest.mark.parametrize("whom", ["all", "parent"])
-    def test_a_real_one(self, tmp_path, whom):
-        """From a terminal it reaches the workers too, which stop in the middle of a simulation that takes minutes."""
+    @pytest.mark.parametrize("whom, method", [("all", "spawn"), ("all", "fork"), ("parent", "spawn")])
+    def test_a_real_one(self, tmp_path, whom, method):
+        """From a terminal it reaches the workers too, which stop in the middle of a simulation that takes minutes.
+
+        Those that are forked, during the run, stop as well; the third has nothing to do and dies of it.
+        """
         script = """
             import signal, sys, time
             import elsewhere, ocpfast as ocp
             from test_executor import pool_of
             signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore it
             if __name__ == "__main__":
-                episodes, simulations = map(int, sys.argv[1:])
-                with pool_of("spawn") as executor:
-                    ocp.run(elsewhere.on_chain, ocp.Chain(20), 2, 9, executor=executor, progress=False)
+                method, episodes, simulations = sys.argv[1], *map(int, sys.argv[2:])
+                with pool_of(method, 2 if method == "spawn" else 3) as executor:
+                    if method == "spawn":
+                        ocp.run(elsewhere.on_chain, ocp.Chain(20), 2, 9, executor=executor, progress=False)
                     print("ready", flush=True)
                     try:
                         ocp.run(elsewhere.on_chain, ocp.Chain(20), episodes, simulations, executor=executor)
@@ -302,8 +306,8 @@ class TestCtrlC:
                 print("closed", flush=True)
         """
         # told alone, the parent waits at the end of the with for what its workers have begun: a second or two
-        size = ["10000000", "9"] if whom == "all" else ["50000", "100"]
-        command = [sys.executable, write_script(tmp_path, script), *size]
+        size = ["10000000", "9" if method == "spawn" else "2"] if whom == "all" else ["50000", "100"]
+        command = [sys.executable, write_script(tmp_path, script), method, *size]
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, text=True, cwd=tmp_path, env=importing_tests(), start_new_session=True
         )

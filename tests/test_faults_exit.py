@@ -109,3 +109,28 @@ def test_a_run_that_begins_when_the_interpreter_exits(tmp_path):
         [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, cwd=tmp_path, timeout=60
     )
     assert done.stdout == "interrupted after 0 complete simulations\n" and done.returncode == 0, done.stderr
+
+
+def test_the_interpreter_exits_during_a_run_of_processes(tmp_path):
+    """Whose pool was imported after ocpfast. The exit waits for the parts that its workers have begun."""
+    script = """
+        import sys, threading
+        import ocpfast as ocp
+        from concurrent.futures import ProcessPoolExecutor
+
+        def run():
+            agent = ocp.OCP(ocp.TabulaRasa(9, 2, horizon=9))
+            try:
+                ocp.run(agent, ocp.Chain(9), 20_000, 2_000, executor=executor, progress=lambda done: going.set())
+            except ocp.Interrupted as error:
+                print(0 < len(error.simulations) < 2_000)
+
+        if __name__ == "__main__":
+            executor, going = ProcessPoolExecutor(1), threading.Event()
+            threading.Thread(target=run).start()
+            going.wait()
+            sys.exit(3)
+    """
+    (tmp_path / "script.py").write_text(textwrap.dedent(script))
+    done = subprocess.run([sys.executable, "script.py"], capture_output=True, text=True, cwd=tmp_path, timeout=300)
+    assert (done.stdout, done.returncode) == ("True\n", 3), done.stderr

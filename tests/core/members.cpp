@@ -11,6 +11,7 @@
 #include "check.hpp"
 #include "ocpfast/hypothesis/basis.hpp"
 #include "ocpfast/hypothesis/pins.hpp"
+#include "ocpfast/hypothesis/proof.hpp"
 #include "random.hpp"
 
 namespace {
@@ -108,6 +109,66 @@ TEST(pins_of_nearly_equal_features) {
         ++n_pinned;
     }
     CHECK(n_pinned == core::cases(2'000));
+}
+
+// Members of which each is far from the others, and all together nearly dependent: v_1, v_1 + h v_2, v_2 + h v_3, ...
+// for whole v. A theta of 256^4 makes rounding of a feature as large as values.
+TEST(pins_of_a_chain_of_features) {
+    Draw draw(4);
+    int n_pinned = 0;
+    for (int i = 0; i < core::cases(2'000); ++i) {
+        std::vector<Feature> whole(dimension, Feature(dimension, 0.0)), members;
+        for (std::size_t k = 0; k < dimension; ++k) {
+            for (double& part : whole[k]) part = static_cast<double>(draw.between(-2, 2));
+            whole[k][k] = 9;  // so that they are independent
+        }
+        ocp::Pins pins(dimension, {});
+        std::vector<double> multipliers;
+        double expected = 0;
+        for (std::size_t k = 0; k < dimension; ++k) {
+            members.push_back(k == 0 ? whole[0] : sum_of({whole[k - 1], whole[k]}, {1, 0x1p-8}));
+            const auto value = static_cast<double>(draw.between(-9, 9));
+            CHECK(pins.add(members[k].data(), value) == ocp::Pins::Standing::free);
+            multipliers.push_back(static_cast<double>(draw.between(-9, 9)));
+            expected += multipliers[k] * value;
+        }
+        const Feature feature = sum_of(members, multipliers);
+        ocp::Pins::Reduced reduced;
+        if (pins.reduce(feature.data(), 1, reduced) != ocp::Pins::Standing::pinned) continue;
+        CHECK(std::abs(reduced.constant - expected) <= 1e-8);
+        ++n_pinned;
+    }
+    CHECK(n_pinned == core::cases(2'000));
+}
+
+// The numbers are whole, but for what two features leave of each other: none of three is told by the other two. One of
+// them cannot take the place of a member without which the third would be nothing.
+TEST(pins_lose_no_member) {
+    const Feature first{1, 0}, second{0, 1}, third{1e-14, 1};
+    ocp::Pins pins(2, {});
+    pins.add(first.data(), 1.5e22);
+    pins.add(second.data(), -1.4999999e8);
+    pins.add(third.data(), 10);
+    CHECK(pins.size() == 2);
+}
+
+TEST(proofs_with_rows_that_have_one_end) {
+    const Feature first{1, 0}, second{0, 1};
+    ocp::Pins pins(2, {});
+    ocp::Proof proof(2, {});
+    const auto proved = [&](double of_second) {
+        proof.begin(pins);
+        proof.aim(1, first.data());
+        proof.aim(of_second, second.data());
+        proof.use(1, first.data(), -ocp::infinity, 3);
+        proof.use(-1e-11, first.data(), -ocp::infinity, 5);  // the other end than the one that is there: rounding
+        proof.use(1e-11, second.data(), -ocp::infinity, 7);
+        return proof.bound();
+    };
+    CHECK(proved(0) == 3);  // the second is not needed
+    CHECK(proved(1e-17) == 3);
+    CHECK(proved(0.5) == 6.5);
+    CHECK(proved(-0.5) == ocp::infinity);
 }
 
 // What two nearly equal features leave uncertain is known once it is observed, and so are the two.

@@ -4,6 +4,7 @@
 // with it: whoever next writes into that directory, in Python or C++, removes what nobody holds a lock on.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -100,7 +101,8 @@ inline void remove_left_over(const std::string& directory) {
 // Writes it all, and to the disk; 0 or what went wrong.
 inline int write_all(int file, std::string_view content) {
     while (!content.empty()) {
-        const ssize_t written = ::write(file, content.data(), content.size());
+        // macOS refuses more than 2 GiB at once
+        const ssize_t written = ::write(file, content.data(), std::min(content.size(), std::size_t{1} << 30));
         if (written < 0 && errno == EINTR) continue;
         if (written < 0) return errno;
         content.remove_prefix(static_cast<std::size_t>(written));

@@ -136,7 +136,7 @@ public:
             try {
                 blocks_[b].end_episode();
             } catch (...) {
-                failure = std::current_exception();
+                if (!failure) failure = std::current_exception();
             }
             if (blocks_[b].hypotheses().version() != before) {
                 // some index of the block; an open domain may have none, and with a window nobody asks which it is

@@ -4,7 +4,7 @@
 // inconsistent. Modulo them, a feature that no interval row says anything about is unbounded. Only what is left is a
 // linear program, in the coordinates that the interval rows span; what it finds is then proved (proof.hpp).
 //
-// What errors make uncertain is not known: such a feature has no bounds until it is observed itself.
+// What errors make uncertain is not known: such a feature has no bounds but those that were observed of itself.
 #pragma once
 
 #include <algorithm>
@@ -214,7 +214,7 @@ public:
     bool compatible(const Constraint& c) {
         const Memo& memo = recall(c.index);
         if (memo.pinned) return within(memo.value, c);
-        if (memo.uncertain) return true;
+        if (memo.uncertain) return conceivable(c);
         const double least = c.lower - slack(c.lower), most = c.upper + slack(c.upper);
         if (!attained_.has_witness()) {
             if (c.lower > -infinity && highest(c.index) < least) return false;
@@ -237,7 +237,7 @@ public:
     bool allows(const double* phi, const Constraint& c) {
         ensure_rows();
         if (const Standing standing = reduce_by_pins(phi, 1); standing != Standing::free) {
-            return standing == Standing::uncertain || within(reduced_.constant, c);
+            return standing == Standing::uncertain ? near(c) : within(reduced_.constant, c);
         }
         if (c.lower > -infinity && supremum(phi, 1, none, infinity) < c.lower - slack(c.lower)) return false;
         return c.upper == infinity || -supremum(phi, -1, none, infinity) <= c.upper + slack(c.upper);
@@ -378,7 +378,7 @@ private:
         std::size_t number;  // in program_, or no_row where the feature is pinned
         double constant, scale;
         double margin;  // of the constant, where it is uncertain
-        bool left_out;  // of program_: too little is left of the feature
+        bool left_out;  // of program_: the feature is uncertain, or too little is left of it
         template <class Archive>
         void archive(Archive& a) {
             a(constraint, active, number, constant, scale, margin, left_out);
@@ -425,6 +425,17 @@ private:
     bool within(double value, const Constraint& c) const {
         return value >= c.lower - slack(value) && value <= c.upper + slack(value);
     }
+    // Of an uncertain feature, reduced_: whether an error can explain that it is not within the interval.
+    bool near(const Constraint& c) const {
+        const double off = slack(reduced_.constant) + pins_.largest_error(reduced_);
+        return !reduced_.in_span || (reduced_.constant >= c.lower - off && reduced_.constant <= c.upper + off);
+    }
+    // The same, and whether the interval meets those that are kept of this feature.
+    bool conceivable(const Constraint& c) {
+        if (highest(c.index) < c.lower - slack(c.lower) || lowest(c.index) > c.upper + slack(c.upper)) return false;
+        reduce_by_pins(feature(c.index), 1);
+        return near(c);
+    }
 
     // Of the constant of reduced_.
     double margin(double scale = 1) const { return pins_.margin(reduced_.error, reduced_.constant, scale); }
@@ -465,14 +476,15 @@ private:
 
     Standing reduce_by_pins(const double* phi, double sign) { return pins_.reduce(phi, sign, reduced_); }
 
-    // Writes all of reduced_; false where phi is not free. The rows must be up to date.
-    bool reduce(const double* phi, double sign) {
-        if (reduce_by_pins(phi, sign) != Standing::free) return false;
+    // Writes all of reduced_ where phi is free. The rows must be up to date.
+    Standing reduce(const double* phi, double sign) {
+        const Standing standing = reduce_by_pins(phi, sign);
+        if (standing != Standing::free) return standing;
         spanned_.split(reduced_.residual, reduced_.coordinates);
         reduced_.left = length(reduced_.residual.data(), reduced_.residual.size());
         reduced_.rounding += spanned_.rounding(1, reduced_.coordinates);
         if (pins_.size() + spanned_.size() >= features_->n_features()) reduced_.left = 0;
-        return true;
+        return standing;
     }
     // Of what reduce left: whether rows say nothing about it, and whether that can be told from rounding.
     bool beyond_rows() const { return reduced_.left > std::max(tolerances_.span, reduced_.rounding); }
@@ -513,7 +525,10 @@ private:
     double highest(std::int64_t index) {
         Memo& memo = recall(index);
         if (memo.pinned) return memo.value;
-        if (memo.uncertain) return most(index);
+        if (memo.uncertain) {
+            ensure_rows();
+            return std::min(most(index), most_by_own_rows(index, 1));
+        }
         if (!memo.upper_known) {
             const std::int64_t question = number_of(Question::upper, index);
             if (!still(question, memo.upper)) {
@@ -529,7 +544,10 @@ private:
     double lowest(std::int64_t index) {
         Memo& memo = recall(index);
         if (memo.pinned) return memo.value;
-        if (memo.uncertain) return least(index);
+        if (memo.uncertain) {
+            ensure_rows();
+            return std::max(least(index), -most_by_own_rows(index, -1));
+        }
         if (!memo.lower_known) {
             const std::int64_t question = number_of(Question::lower, index);
             if (!still(question, memo.lower)) {
@@ -643,11 +661,12 @@ private:
 
     void enter(Row& row) {
         row.number = no_row;
-        row.left_out = false;
-        if (!reduce(feature(row.constraint.index), 1)) return;
-        row.left_out = blurred() || little_left(length(feature_.data(), feature_.size()));
+        const Standing standing = reduce(feature(row.constraint.index), 1);
+        const bool free = standing == Standing::free;
+        row.left_out =
+            free ? blurred() || little_left(length(feature_.data(), feature_.size())) : standing == Standing::uncertain;
         has_left_out_ |= row.left_out;
-        if (row.left_out) return;
+        if (!free || row.left_out) return;
         span();
         row.constant = reduced_.constant;
         row.scale = reduced_.scale;
@@ -694,7 +713,7 @@ private:
         prior_rows_.clear();
         for (std::size_t i = 0; i < features_->prior().size(); ++i) {
             const PriorRow& row = features_->prior()[i];
-            if (row.equality || !reduce(row.coefficients.data(), 1) || blurred()) continue;
+            if (row.equality || reduce(row.coefficients.data(), 1) != Standing::free || blurred()) continue;
             if (little_left(length(row.coefficients.data(), row.coefficients.size()))) continue;
             span();
             prior_rows_.push_back({i, reduced_.scale});

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "ocpfast/hypothesis/members.hpp"
@@ -26,6 +27,7 @@ public:
     struct Reduced {
         double constant = 0, scale = 0;
         double error = 0;              // of the constant
+        bool in_span = false;          // of what was observed
         double rounding = 0;           // of the residual, where phi is free
         std::vector<double> residual;  // outside of the span, of length 1; where phi is free
     };
@@ -53,9 +55,10 @@ public:
     Standing reduce(const double* phi, double sign, Reduced& reduced) {
         if (!reduce_quickly(phi, reduced)) reduce_exactly(phi, reduced);
         reduced.constant *= sign;
-        if (members_.full() || reduced.scale <= tolerances_.doubt * added_) {
-            const bool in_span = members_.full() || reduced.scale <= tolerances_.span * added_;
-            return in_span && reduced.error <= allowed_error(reduced.constant) ? Standing::pinned : Standing::uncertain;
+        reduced.in_span = members_.full() || reduced.scale <= tolerances_.span * added_;
+        if (reduced.in_span || reduced.scale <= tolerances_.doubt * added_) {
+            const bool certain = reduced.in_span && reduced.error <= allowed_error(reduced.constant);
+            return certain ? Standing::pinned : Standing::uncertain;
         }
         for (double& part : reduced.residual) part *= sign / reduced.scale;
         return Standing::free;
@@ -76,6 +79,10 @@ public:
     double margin(double error, double value, double scale = 1) const {
         return error > scale * allowed_error(value) ? error : 0;
     }
+    // How wrong the constant is if the values of the members are as wrong as those of constraints that are kept.
+    double largest_error(const Reduced& reduced) const {
+        return reduced.error * (tolerances_.feasibility / tolerances_.observed);
+    }
     // How wrong the value of an equality, or of a bound, is taken to be.
     double error_of_observed(double value) const { return tolerances_.observed * std::max(1.0, std::abs(value)); }
 
@@ -89,22 +96,24 @@ public:
     }
 
 private:
-    // Where members are far from dependent, as nearly always, the digits of a double do: 13 of them are right. False
-    // where they do not.
+    // Where members are far from dependent, as nearly always, the digits of a double do. False where they do not: what
+    // rounding makes of phi, times theta, must be small as well, which a chain of members can make large although each
+    // is far from the others.
     bool reduce_quickly(const double* phi, Reduced& reduced) {
         if (members_.least_new() < 1e-3) return false;
         reduced.residual.assign(phi, phi + dimension_);
         added_ = members_.split_quickly(reduced.residual, quick_);
         reduced.constant = dot(quick_.data(), values_.data(), quick_.size());
-        const double size = length(phi, dimension_);
-        reduced.error = 0;
+        const double own_length = length(phi, dimension_);
+        reduced.error = 1e-12 * added_ * length(coordinates_.data(), size());  // seen: a tenth of that
         for (std::size_t k = 0; k < quick_.size(); ++k) {
-            const double times = std::abs(quick_[k]) + size / members_.length_of(k);  // with what rounding makes of 0
+            const double times =
+                std::abs(quick_[k]) + own_length / members_.length_of(k);  // with what rounding makes of 0
             reduced.error += 100 * times * error_of_observed(values_[k]);
         }
         measure(reduced);
         return reduced.error <= allowed_error(reduced.constant) &&
-               (reduced.scale <= tolerances_.span * added_ || reduced.scale > 1e-6 * size);
+               (reduced.scale <= tolerances_.span * added_ || reduced.scale > 1e-6 * own_length);
     }
     void reduce_exactly(const double* phi, Reduced& reduced) {
         exact_.assign(dimension_, {});
@@ -153,11 +162,13 @@ private:
         std::vector<double> features(members_[0], members_[0] + size() * dimension_), values = values_;
         std::copy(phi, phi + dimension_, features.begin() + static_cast<std::ptrdiff_t>(worst * dimension_));
         values[worst] = value;
+        Pins before = *this;
         clear();
         for (std::size_t k = 0; k < values.size(); ++k) {
             const double* feature = &features[k * dimension_];
             if (reduce(feature, 1, reduced_) == Standing::free) join(feature, values[k]);
         }
+        if (size() < values.size()) *this = std::move(before);  // one of them is not independent of phi
     }
 
     std::size_t dimension_;

@@ -37,8 +37,10 @@ public:
         added_ += std::abs(weight) * length(feature, dimension_);
     }
     // Takes lower <= feature.theta <= upper: so many times where it depends on what was taken before, else as many
-    // times as is needed.
+    // times as is needed. Where that end is infinite, the multiplier is rounding.
     void use(double multiplier, const double* feature, double lower, double upper) {
+        const double end = multiplier > 0 ? upper : lower;
+        if (std::isinf(end)) return;
         rest_.assign(dimension_, {});
         add_multiple(1, feature, rest_);
         const double added = members_.split(rest_, multipliers_);
@@ -50,7 +52,7 @@ public:
             return;
         }
         aim(-multiplier, feature);
-        dependent_ += multiplier * (multiplier > 0 ? upper : lower);
+        dependent_ += multiplier * end;
     }
 
     // The bound; +inf where nothing is proved.
@@ -64,7 +66,11 @@ public:
         for (std::size_t k = 0; k < members_.size(); ++k) {
             const double multiplier = multipliers_[k].value();
             const double value = value_of(k, multiplier);
-            if (std::isinf(value)) return infinity;
+            if (std::isinf(value)) {
+                // of a row that is not needed, rounding may be left
+                if (std::abs(multiplier) * members_.length_of(k) <= tolerances_.span * added_) continue;
+                return infinity;
+            }
             add_product(multipliers_[k].sum, value, sum);
             add_product(multipliers_[k].lost, value, sum);
             error += std::abs(multiplier) * pins_->error_of_observed(value);
