@@ -221,9 +221,9 @@ def test_an_interval_of_an_uncertain_feature_bounds_it():
     assert store.lower(2) == store.upper(2) == 3.0
 
 
-@pytest.mark.parametrize("interval", [(-100.0, -50.0), (7.0, 7.0), (10.0, INFINITY), (-INFINITY, 2.0)])
+@pytest.mark.parametrize("interval", [(7.0, 7.0), (10.0, 20.0), (10.0, INFINITY)])
 def test_what_no_error_explains_contradicts(interval):
-    """Whatever the selection; and so does an interval that misses another one of the feature."""
+    """Whatever the selection; all come after the equalities in priority."""
     for selection in (_core.Selection.all, _core.Selection.eluder):
         store = make_store(NEARLY, selection)
         store.insert(0, 2.0, 2.0)

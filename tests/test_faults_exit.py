@@ -118,10 +118,14 @@ def test_the_interpreter_exits_during_a_run_of_processes(tmp_path):
         import ocpfast as ocp
         from concurrent.futures import ProcessPoolExecutor
 
+        def tell(done):
+            if done:
+                going.set()
+
         def run():
             agent = ocp.OCP(ocp.TabulaRasa(9, 2, horizon=9))
             try:
-                ocp.run(agent, ocp.Chain(9), 20_000, 2_000, executor=executor, progress=lambda done: going.set())
+                ocp.run(agent, ocp.Chain(9), 5_000, 2_000, executor=executor, progress=tell)
             except ocp.Interrupted as error:
                 print(0 < len(error.simulations) < 2_000)
 

@@ -105,14 +105,15 @@ private:
         added_ = members_.split_quickly(reduced.residual, quick_);
         reduced.constant = dot(quick_.data(), values_.data(), quick_.size());
         const double own_length = length(phi, dimension_);
-        reduced.error = 1e-12 * added_ * length(coordinates_.data(), size());  // seen: a tenth of that
+        const double rounding = 1e-12 * added_ * length(coordinates_.data(), size());  // seen: a tenth of that
+        reduced.error = 0;
         for (std::size_t k = 0; k < quick_.size(); ++k) {
             const double times =
                 std::abs(quick_[k]) + own_length / members_.length_of(k);  // with what rounding makes of 0
             reduced.error += 100 * times * error_of_observed(values_[k]);
         }
         measure(reduced);
-        return reduced.error <= allowed_error(reduced.constant) &&
+        return reduced.error + rounding <= allowed_error(reduced.constant) &&
                (reduced.scale <= tolerances_.span * added_ || reduced.scale > 1e-6 * own_length);
     }
     void reduce_exactly(const double* phi, Reduced& reduced) {
