@@ -286,6 +286,17 @@ def test_ten_million_episodes(tmp_path):
     assert abs(sizes[1] - sizes[0]) <= 16  # digits of numbers
 
 
+def test_sums_that_miss_a_prior_bound_by_rounding():
+    """0.1 + 0.2 is one ulp above 0.3, and -0.1 - 0.2 one below -0.3: both are what the bound says."""
+    for sign in (1, -1):
+        agent = ocp.OCP(ocp.StateAggregation([0], 1, horizon=2, lower="exact"), bounds=(-0.3, 0.3))
+        for _ in range(2):
+            for reward in (0.1, 0.2):
+                agent.act(0)
+                agent.observe(0, sign * reward)
+        assert agent.determined(0, 0) and agent.upper(0, 0) == agent.lower(0, 0) == sign * 0.3
+
+
 # what numbers can be
 
 

@@ -158,3 +158,15 @@ def test_a_partition_is_not_changed_by_its_maker():
     assert described.partition.tolist() == [0, 1]
     with pytest.raises(ValueError, match="read-only"):
         described.partition[0] = 5
+
+
+def test_states_of_many_numbers():
+    """More than bindings have a place for on the stack, which is eight."""
+    grid = ocp.Grid([[0.0]] * 9)
+    agent = ocp.OCP(ocp.StateAggregation(grid, n_actions=1, horizon=1))
+    signs = np.where(np.arange(9) % 2, 1.0, -1.0)
+    agent.act(signs)
+    agent.observe(signs, 1.0)
+    assert agent.upper(signs, 0) == 1.0 and agent.upper(-signs, 0) == np.inf
+    with pytest.raises(ValueError, match=r"^state: expected 9 numbers"):
+        agent.act(signs[:8])

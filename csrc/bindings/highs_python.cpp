@@ -68,10 +68,6 @@ void destroy(void* highs) {
     model(highs).dec_ref();
 }
 
-HighsInt size_of_int(const void*) {
-    return sizeof(HighsInt);  // highspy converts
-}
-
 HighsInt set_bool(void* highs, const char* option, HighsInt value) {
     return call(highs, "setOptionValue", option, value != 0);
 }
@@ -238,7 +234,7 @@ const ocp::HighsApi& python_highs() {
         ocp::HighsApi table{};
         table.create = create;
         table.destroy = destroy;
-        table.size_of_int = size_of_int;
+        table.size_of_int = nullptr;  // asked of libraries alone: highspy converts
         table.set_bool = set_bool;
         table.set_int = set_int;
         table.set_double = set_double;

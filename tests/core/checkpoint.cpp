@@ -76,6 +76,14 @@ TEST(checkpoints_there_and_back) {
         CHECK(saved.next_uint32() == same.next_uint32() && saved.next_uint64() == same.next_uint64());
         CHECK(ocp::Checkpoint::parse(checkpoint.bytes()).bytes() == checkpoint.bytes());
 
+        // what is kept later takes the place of what was kept before
+        ocp::Checkpoint again(Agent::kind());
+        again.keep(trained(description, generator, 3));
+        again.keep(agent);
+        Agent later = ocp::Described(description).aggregation_agent();
+        again.restore(later);
+        CHECK(ocp::sealed(later, Agent::kind()) == ocp::sealed(agent, Agent::kind()));
+
         // without a description, into an agent that is there
         ocp::save_agent(file, agent, generator);
         Agent other = ocp::Described(description).aggregation_agent();
@@ -243,6 +251,10 @@ TEST(descriptions_that_are_wrong) {
     CHECK_THROWS(std::invalid_argument, "labels: expected", wrong([](D& d) {
                      d.hypothesis = D::Hypothesis::state_aggregation;
                      d.labels = {0, 1, 2, 0, 1, 6};
+                 }));
+    CHECK_THROWS(std::invalid_argument, " of them, got 2", wrong([](D& d) {
+                     d.hypothesis = D::Hypothesis::state_aggregation;
+                     d.labels = {0, 1};
                  }));
     CHECK_THROWS(std::invalid_argument, "edges[0]: expected", wrong([](D& d) {
                      d.hypothesis = D::Hypothesis::state_aggregation;

@@ -129,6 +129,14 @@ TEST(tables) {
         wander(ocp::contract_of(&table), 10);
         compare_optimum(ocp::contract_of(&table));
     }
+    // unknown where it would take long to find
+    core::TableOptions endless;
+    endless.n_states = endless.n_actions = 1;
+    endless.horizon = 3'000'000'000;
+    endless.homogeneous = true;
+    const std::int64_t start = 0;
+    double value = 0;
+    CHECK(core::RandomTable(endless, draw).optimal_value(&start, &value) == OCP_OK && std::isnan(value));
 }
 
 // Clones decide for themselves; what one has decided can be saved and loaded.
