@@ -390,6 +390,33 @@ def test_environments_of_dm_env():
         ocp.learn(ocp.OCP(ocp.TabulaRasa(4, 3, horizon=5)), walk(), 1)
 
 
+def test_vectors_of_dm_env():
+    env = walk()
+    step, reset = env.step, env.reset
+    env.observation_spec = lambda: env.specs.Array((2,), np.float64)
+    env.reset = lambda: reset()._replace(observation=np.zeros(2))
+    env.step = lambda action: step(action)._replace(observation=np.array([env.place, 0.0]))
+    agent = ocp.OCP(ocp.StateAggregation(ocp.Grid([[0.5, 1.5, 2.5], []]), n_actions=2, horizon=5), **DIRECTED)
+    assert ocp.learn(agent, env, 40, progress=False).rewards[0, -10:].min() == 1.0
+    env.observation_spec = lambda: env.specs.Array((2, 2), np.float64)
+    with pytest.raises(TypeError, match="env: expected one integer or one dimension of numbers"):
+        ocp.learn(agent, env, 1)
+    for spec in (env.specs.BoundedArray((2,), np.int32, 0, 1), env.specs.Array((), np.int32)):
+        env.action_spec = lambda spec=spec: spec
+        with pytest.raises(TypeError, match="env: expected one action of finitely many"):
+            ocp.learn(agent, env, 1)
+
+
+def test_what_registration_calls_random_is():
+    env = Script([[on(1, 1.0, terminated=True)]] * 2)
+    agent = ocp.OCP(ocp.TabulaRasa(5, 2, horizon=2))
+    ocp.learn(agent, env, 1, progress=False)
+    assert agent.certificate().valid
+    env.spec = gymnasium.envs.registration.EnvSpec("Script-v0", nondeterministic=True)
+    ocp.learn(agent, env, 1, progress=False)
+    assert not agent.certificate().valid
+
+
 @pytest.mark.filterwarnings("ignore:Environment is in debug mode")
 def test_bsuites_deep_sea_is_ours():
     deep_sea = pytest.importorskip("bsuite.environments.deep_sea", reason="no bsuite: pip install '.[bsuite]'")

@@ -125,3 +125,9 @@ def test_the_pendulum_leans_to_the_side_of_its_angle(tmp_path):
 def test_no_state_of_a_pendulum(state):
     with pytest.raises((TypeError, ValueError), match="state: expected an angle and an angular velocity"):
         draw_pendulum(state)
+
+
+def test_a_dimension_without_edges():
+    agent = ocp.OCP(ocp.StateAggregation(ocp.Grid([[0.0, 1.0], []]), n_actions=2, horizon=2))
+    figure = plot_values(agent)
+    assert figure is not None

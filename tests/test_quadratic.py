@@ -512,3 +512,13 @@ def test_states_that_leave_all_bounds():
     system = ocp.LinearQuadratic([[1e80]], [[1.0]], [[1e-200]], [[1.0]], 5, initial_state=[1.0])
     with pytest.raises(RuntimeError, match="a state that the hypothesis class has no place for"):
         ocp.run(ocp.OCP(ocp.Quadratic(1, 1, 5), selection="eluder"), system, 3, progress=False)
+
+
+def test_lists_of_actions_are_compared_and_ranked():
+    same, other = (ocp.Quadratic(1, 1, 2, actions=[[a] for a in actions]) for actions in ((0, 1), (0, 2)))
+    again = ocp.Quadratic(1, 1, 2, actions=[[0], [1]])
+    assert same == again and hash(same) == hash(again) and same != other
+    # of (x, u): xx, xu and uu, which two actions tell apart
+    assert same.eluder_dimension() == 6
+    visited = [(1.0, 0, 0), (1.0, 1, 0), (2.0, 1, 0)]
+    assert not ocp.theory.independent(same, ([3.0], 1, 0), [([x], a, t) for x, a, t in visited])

@@ -254,6 +254,13 @@ def test_the_readme_shows_what_the_command_wrote():
         assert (ROOT / figure).stat().st_size > 10_000
 
 
+@pytest.mark.parametrize(
+    "seconds, words", [(0.2, "1 seconds"), (89, "89 seconds"), (600, "10 minutes"), (9000, "2.5 hours")]
+)
+def test_forecasts(seconds, words):
+    assert jobs_module._duration(seconds) == words
+
+
 def test_info(capsys):
     assert main(["info"]) == 0
     shown = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())

@@ -320,3 +320,16 @@ def test_progress_may_be_told_to_a_function():
     assert told[-1] == 200 and told == sorted(told)
     with pytest.raises(TypeError, match="progress: expected True or False"):
         ocp.run(ocp.OCP(ocp.TabulaRasa(9, 2, 9)), ocp.Chain(9), 50, progress=1)
+
+
+class Ones(np.random.bit_generator.ISeedSequence):
+    """Seeds of a user's own, from which no streams can be spawned."""
+
+    def generate_state(self, n_words, dtype=np.uint32):
+        return np.ones(n_words, dtype)
+
+
+def test_generators_must_come_from_a_seed_sequence():
+    generator = np.random.Generator(np.random.PCG64(Ones()))
+    with pytest.raises(TypeError, match="rng: expected a generator that was seeded with a SeedSequence, got "):
+        ocp.run(ocp.OCP(ocp.TabulaRasa(5, 2, horizon=5)), ocp.Chain(5), 1, rng=generator, progress=False)

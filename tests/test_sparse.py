@@ -296,6 +296,13 @@ def test_full_rank():
         is_full_rank(rng.standard_normal((100, 60)), 6)
     with pytest.raises(ValueError, match=r"size: expected an integer in 1\.\.6, got 7"):
         is_full_rank(generic, 7)
+    with pytest.raises(ValueError, match=r"matrix: expected shape \(n, K\), got \(3,\)"):
+        is_full_rank(generic[:3, 0], 1)
+    generic[0] = 0
+    assert not is_full_rank(generic, 1)
+    generic[0] = np.inf
+    with pytest.raises(ValueError, match="matrix: expected finite numbers"):
+        is_full_rank(generic, 1)
 
 
 # beyond enumeration: mixed-integer programs
