@@ -563,3 +563,11 @@ def test_rank_of_sparse_features():
     assert ocp.LinearFeatures(sparse[0], horizon=4, n_actions=2).eluder_dimension() == 4 * np.linalg.matrix_rank(
         dense[0]
     )
+
+
+def test_calling_a_feature_function():
+    by_number = ocp.FeatureFunction(lambda x, a: [x, a], n_features=2, n_actions=2, n_states=3)
+    assert by_number(2, 1).tolist() == [2, 1] and by_number != "another"
+    by_vector = ocp.FeatureFunction(lambda x, a: [x[0], a], n_features=2, n_actions=2, state_size=2)
+    with pytest.raises(ValueError, match=r"^state: expected 2 numbers, got shape \(3,\)"):
+        by_vector([1.0, 2.0, 3.0], 0)

@@ -358,3 +358,10 @@ def test_tables_of_transitions():
         table_system(gymnasium.make("CliffWalking-v1"))
     with pytest.raises(TypeError, match="env: expected an environment with a table P"):
         table_system(gymnasium.make("ocpfast/Chain-v0"))
+
+
+def test_vectors_without_a_render_mode_draw_nothing():
+    envs = gymnasium.make_vec("ocpfast/InvertedPendulum-v0", num_envs=2)
+    assert envs.unwrapped.render() is None
+    assert repr(envs.unwrapped).startswith("SystemVectorEnv(InvertedPendulum(")
+    envs.close()

@@ -170,3 +170,20 @@ def test_states_of_many_numbers():
     assert agent.upper(signs, 0) == 1.0 and agent.upper(-signs, 0) == np.inf
     with pytest.raises(ValueError, match=r"^state: expected 9 numbers"):
         agent.act(signs[:8])
+
+
+def test_what_a_grid_says_of_itself():
+    grid = ocp.Grid([[0.0], [1.0]], extra=2)
+    assert grid.extra == 2
+    with pytest.raises(ValueError, match=r"^state: expected 2 numbers, got shape \(3,\)"):
+        grid.label([0.0, 0.0, 0.0])
+
+
+class Unwilling:
+    def __index__(self):
+        raise TypeError("not today")
+
+
+def test_what_only_looks_like_an_integer():
+    with pytest.raises(TypeError, match=r"^n_states: expected an integer >= 1, got <.*Unwilling"):
+        ocp.TabulaRasa(Unwilling(), 2, 3)

@@ -465,3 +465,11 @@ def test_a_copy_learns_by_itself():
     first = ocp.run(agent, case.system, 40, rng=0, progress=False)
     assert agent.statistics()["determined"] == 0
     assert np.array_equal(first.rewards, ocp.run(agent, case.system, 40, rng=0, progress=False).rewards)
+
+
+def test_independence_that_would_take_too_long_to_tell():
+    rng = np.random.default_rng(0)
+    phi = rng.standard_normal((40, 1, 60))
+    hypothesis = ocp.SparseLinear(phi, sparsity=3, horizon=1)
+    with pytest.raises(ValueError, match=r"^sparsity: C\(60, 6\) sets of features are too many"):
+        ocp.theory.independent(hypothesis, (39, 0, 0), [(x, 0, 0) for x in range(39)])
