@@ -144,6 +144,7 @@ def test_arrays_come_from_files_and_partitions_from_the_system(tmp_path):
     [
         ("episodes = 60", "episodes = 0", "episodes: expected an integer >= 1, got 0"),
         ("episodes = 60", "epsiodes = 60", "got 'epsiodes'"),
+        ("replay = true", "replai = true", r"expected arguments of OCP \(.*, got 'replai'"),
         ("episodes = 60", "episodes = = 60", "Invalid value"),
         ('type = "QLearning"', 'type = "Q"', r"agents\.q\.type: expected one of .*, got 'Q'"),
         ("n_states = 6", "n_state = 6", r"systems\.short: .*'?n_state'?"),

@@ -277,3 +277,13 @@ def test_a_save_that_fails_leaves_the_old_file(small, monkeypatch):
     with pytest.raises(OSError, match="disk full"):
         agent.save(small)
     assert small.read_bytes() == before and os.listdir(small.parent) == ["agent.ocp"]
+
+
+class PathOfBytes:
+    def __fspath__(self):
+        return b"agent.ocp"
+
+
+def test_a_path_of_bytes_is_refused():
+    with pytest.raises(TypeError, match="path: expected a str or a path such as"):
+        ocp.load_agent(PathOfBytes())
