@@ -6,11 +6,11 @@
 // of actions, so the way found is also the one that takes the lowest action wherever D is tied.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "ocpfast/agent/marks.hpp"
 #include "ocpfast/agent/transitions.hpp"
 
 namespace ocp {
@@ -22,12 +22,10 @@ public:
     explicit Directed(const Class& known)
         : n_layers_(known.partition().n_layers()),
           homogeneous_(known.partition().homogeneous()),
-          seen_(static_cast<std::size_t>(known.partition().n_points()), 0) {}
+          seen_(known.partition().n_points()) {}
 
     // Open domains: a point more.
-    void add_point(std::int64_t point) {
-        if (seen_.size() <= static_cast<std::size_t>(point)) seen_.resize(static_cast<std::size_t>(point) + 1, 0);
-    }
+    void add_point(std::int64_t point) { seen_.add_point(point); }
 
     // The way found rests on what is known, visited and stored: call this when any of them changes, when an
     // episode begins and when an action was chosen otherwise.
@@ -55,7 +53,7 @@ public:
 
     std::int64_t n_searches() const { return n_searches_; }
 
-    // What was seen by searches before this one needs no keeping: the next one has a stamp of its own.
+    // What earlier searches have seen needs no keeping.
     template <class Archive, class IsPoint>
     void archive(Archive& a, std::int64_t n_points, const IsPoint& is_point, std::int64_t n_actions) {
         a(way_, nothing_new_);
@@ -65,8 +63,7 @@ public:
                 a.require(is_point(step.point), "a state");
                 a.require_index(step.action, 0, n_actions);
             }
-            seen_.assign(static_cast<std::size_t>(n_points), 0);
-            stamp_ = 0;
+            seen_ = Marks<>(n_points);
         }
     }
 
@@ -99,13 +96,13 @@ private:
         way_.clear();
         nodes_.clear();
         nodes_.push_back({static_cast<std::int32_t>(point), -1, -1});
-        new_stamp();
-        seen_[static_cast<std::size_t>(point)] = stamp_;
+        seen_.clear();
+        seen_.mark(point);
         std::size_t begin = 0;
         while (begin < nodes_.size()) {
             const std::size_t end = nodes_.size();
             // In a period-indexed class the same point is another state one period later.
-            if (!homogeneous_) new_stamp();
+            if (!homogeneous_) seen_.clear();
             for (std::size_t n = begin; n < end; ++n) {
                 const std::int64_t here = nodes_[n].point;
                 const auto best = known.best(layer, here);
@@ -127,10 +124,7 @@ private:
         for (std::int64_t e = transitions.first_outgoing(layer, nodes_[n].point, action); e >= 0;
              e = transitions.edge(e).following_outgoing) {
             const std::int32_t next = transitions.edge(e).next;
-            if (next == Transitions::terminal) continue;
-            std::uint32_t& mark = seen_[static_cast<std::size_t>(next)];
-            if (mark == stamp_) continue;
-            mark = stamp_;
+            if (next == Transitions::terminal || !seen_.mark(next)) continue;
             nodes_.push_back({next, static_cast<std::int32_t>(n), static_cast<std::int32_t>(action)});
         }
     }
@@ -143,19 +137,12 @@ private:
         }
     }
 
-    void new_stamp() {
-        if (++stamp_ != 0) return;
-        std::fill(seen_.begin(), seen_.end(), 0);  // after 2^32 searches the stamps start again
-        stamp_ = 1;
-    }
-
     std::int64_t n_layers_ = 0;
     bool homogeneous_ = false;
     std::vector<Step> way_;
     bool nothing_new_ = false;
     std::vector<Node> nodes_;
-    std::vector<std::uint32_t> seen_;  // per point: the stamp of the search (and level) that found it
-    std::uint32_t stamp_ = 0;
+    Marks<> seen_;  // points that the search (and level) has found
     std::int64_t n_searches_ = 0;
 };
 
