@@ -139,6 +139,7 @@ cdef class Lanes:
                 continue
             if self.system.contract.flags & OCP_STOCHASTIC and self.bitgens[lane] == NULL:
                 self.seed(lane, np.random.PCG64())
+            self.periods[lane] = self.system.contract.horizon  # no episode is under way if this fails
             if state is not None:
                 self.array[lane] = state
             else:
