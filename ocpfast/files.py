@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
 import stat
 import uuid
@@ -52,15 +53,19 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], 
                 lock.close()
         _bring_to_disk(target.parent)
     except OSError as error:
-        if error.errno is None:
+        if error.errno is None or not _is_ours(error.filename, target.parent):
             raise
-        # where it names a file, that is the one beside
         raise OSError(error.errno, error.strerror, str(target)) from error
+
+
+def _is_ours(name: object, directory: Path) -> bool:
+    """Whether an error names no file, the directory or the file beside the target: not one that `write` needs."""
+    return name is None or Path(str(name)) == directory or Path(str(name)).name.startswith(_PREFIX)
 
 
 def _create_in(directory: Path) -> tuple[Path, IO[bytes] | None]:
     """An empty file with a name of its own; and what must be closed once it is renamed, as it holds the lock."""
-    while True:
+    for attempt in itertools.count(1):
         path = directory / f"{_PREFIX}{uuid.uuid4().hex}{_SUFFIX}"
         file = open(path, "xb")  # noqa: SIM115 (whoever asked closes it)
         if fcntl is None:
@@ -68,9 +73,10 @@ def _create_in(directory: Path) -> tuple[Path, IO[bytes] | None]:
             return path, None
         with contextlib.suppress(OSError):  # a file system without locks, where nobody removes anything
             fcntl.flock(file, fcntl.LOCK_EX)
-        if os.fstat(file.fileno()).st_nlink:
-            return path, file
-        file.close()  # before it was locked, somebody took it for left over
+        if os.fstat(file.fileno()).st_nlink or attempt == 100:
+            break
+        file.close()  # before it was locked, somebody took it for left over; or nothing has links here
+    return path, file
 
 
 def _remove_left_over(directory: Path) -> None:

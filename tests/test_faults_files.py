@@ -6,6 +6,7 @@ import os
 import resource
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import textwrap
@@ -16,6 +17,7 @@ from commands import call
 from embedding import COMPILERS, default_compiler
 
 import ocpfast as ocp
+from ocpfast import files
 from ocpfast.cli import main
 from ocpfast.files import write_atomically
 
@@ -208,6 +210,73 @@ def test_permissions_are_those_of_any_file(tmp_path):
 def test_names_may_be_as_long_as_the_file_system_allows(tmp_path):
     ocp.Result([[1.0]]).save(tmp_path / ("n" * 255))
     assert os.listdir(tmp_path) == ["n" * 255]
+
+
+# ---- file systems and machines of other kinds ------------------------------------------------------------------------
+
+
+def test_without_locks_nothing_is_removed(tmp_path, monkeypatch):
+    """Windows."""
+    monkeypatch.setattr(files, "fcntl", None)
+    (tmp_path / ".ocpfast-1.part").write_text("somebody may still write it")
+    ocp.Result([[1.0]]).save(tmp_path / "result")
+    assert sorted(os.listdir(tmp_path)) == [".ocpfast-1.part", "result"]
+
+
+def fail_for_folders(patch, name, number):
+    """Let a function of `os` fail where it is given a directory, or a descriptor of one."""
+    function = getattr(os, name)
+
+    def failing(place, *arguments):
+        if os.path.isdir(place):
+            raise OSError(number, os.strerror(number), None if isinstance(place, int) else str(place))
+        return function(place, *arguments)
+
+    patch.setattr(os, name, failing)
+
+
+@pytest.mark.parametrize(
+    "function, number", [("open", errno.EACCES), ("fsync", errno.EINVAL), ("listdir", errno.EACCES)]
+)
+def test_what_a_directory_need_not_allow(function, number, tmp_path, monkeypatch):
+    """To be read, to be brought to the disk."""
+    with monkeypatch.context() as patch:
+        fail_for_folders(patch, function, number)
+        ocp.Result([[1.0]]).save(tmp_path / "result")
+    assert os.listdir(tmp_path) == ["result"]
+
+
+@pytest.mark.parametrize("function", ["open", "fsync"])
+def test_a_renaming_that_does_not_reach_the_disk_is_told(function, tmp_path, monkeypatch):
+    fail_for_folders(monkeypatch, function, errno.EIO)
+    with pytest.raises(OSError) as e:
+        ocp.Result([[1.0]]).save(tmp_path / "result")
+    assert (e.value.errno, e.value.filename) == (errno.EIO, str(tmp_path / "result"))
+
+
+@pytest.mark.parametrize("times", [3, 10**9], ids=["sometimes", "always"])
+def test_a_file_that_was_taken_for_left_over_before_it_was_locked(times, tmp_path, monkeypatch):
+    """Another name then; but not for ever, where a file system counts no links."""
+    locked, fstat = [], os.fstat
+
+    def without_links(descriptor):
+        status = list(fstat(descriptor))
+        locked.append(descriptor)
+        if len(locked) <= times:
+            status[stat.ST_NLINK] = 0
+        return os.stat_result(status)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fstat", without_links)
+        write_atomically(tmp_path / "file", lambda file: file.write(b"content"))
+    assert (tmp_path / "file").read_bytes() == b"content"
+    assert len(locked) >= min(times, 100)
+
+
+def test_an_error_of_another_file_is_told_as_it_is(tmp_path):
+    with pytest.raises(FileNotFoundError) as e:
+        write_atomically(tmp_path / "file", lambda file: (tmp_path / "font").read_bytes())
+    assert e.value.filename == str(tmp_path / "font") and os.listdir(tmp_path) == []
 
 
 # ---- no room, no permission ------------------------------------------------------------------------------------------

@@ -113,14 +113,14 @@ inline int write_all(int file, std::string_view content) {
 inline void write_atomically(const std::string& path, std::string_view content) {
     const std::string directory = path.substr(0, path.find_last_of('/') + 1);
     remove_left_over(directory);  // before, as the disk may be full of them
-    for (;;) {
+    for (int attempt = 1;; ++attempt) {
         const std::string beside = name_beside(directory);
         const Descriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
         if (*file < 0) throw_file_error(path);
         while (::flock(*file, LOCK_EX) != 0 && errno == EINTR) {
         }  // other errors: a file system without locks, where nobody removes anything
-        struct stat status;
-        if (::fstat(*file, &status) == 0 && status.st_nlink == 0) continue;  // taken for left over before that
+        struct stat status;  // without a link it was taken for left over before that; or nothing has links here
+        if (attempt < 100 && ::fstat(*file, &status) == 0 && status.st_nlink == 0) continue;
         int error = write_all(*file, content);
         if (error == 0 && std::rename(beside.c_str(), path.c_str()) != 0) error = errno;
         if (error != 0) {
