@@ -234,6 +234,19 @@ def test_states_are_forgotten_when_nothing_holds_them(options):
     assert agent.statistics()["states"] <= 4 * 1_200
 
 
+def test_an_agent_that_has_forgotten_states_is_saved_and_loaded(tmp_path):
+    """It goes on as it would have gone on; and no state comes to lie where another one is."""
+    phi = ocp.LinearFeatures(ocp.FeatureFunction(lambda s, a: [1, s[0], s[1] * a], 3, 2, state_size=2), horizon=4)
+    agent = ocp.OCP(phi, bounds=(-4, 4), selection="window", window=3)
+    random_walk(agent, 1500, np.random.default_rng(0))
+    agent.save(tmp_path / "agent")
+    loaded = ocp.load_agent(tmp_path / "agent", phi)
+    assert loaded._core.state() == agent._core.state()
+    for one in (agent, loaded):
+        random_walk(one, 1500, np.random.default_rng(1))
+    assert loaded._core.state() == agent._core.state()
+
+
 def test_what_constraints_hold_stays():
     walk, rng = Walk(), np.random.default_rng(1)
     agent = ocp.OCP(walk.hypothesis(), selection="eluder")
@@ -323,6 +336,7 @@ int phi(int64_t period, const void* state, int64_t action, double* features, voi
     features[1] = factor * x[0] * (action == 1);
     features[2] = factor * x[1] * (double)(action - 1);
     features[3] = x[0] * x[1];
+    if (factor > 100) features[3] = NAN;
     return factor < 0 ? 7 : 0;
 }
 int of_index(int64_t period, const void* state, int64_t action, double* features, void* user_data) {
@@ -380,6 +394,11 @@ def test_user_data_reaches_the_function(library):
     agent.act([0.5, 1.0])
     factor.value = -1.0
     with pytest.raises(RuntimeError, match="phi: it returned error 7 for action 0 in period 1"):
+        agent.observe([1.0, 1.0], 0.0)
+    with pytest.raises(RuntimeError, match="phi: it returned error 7 for action 1 in period 0"):
+        function([1.0, 1.0], 1)
+    factor.value = 1000.0
+    with pytest.raises(RuntimeError, match="phi: expected finite numbers, got nan for action 0 in period 1"):
         agent.observe([1.0, 1.0], 0.0)
     factor.value = 2.0
     assert agent.observe([1.0, 1.0], 0.0) is False  # nothing was half done

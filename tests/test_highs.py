@@ -341,6 +341,58 @@ def test_a_change_of_the_rows_that_fails_is_made_up_for(method, unraised, monkey
     assert store.kept() == expected.kept()
 
 
+def test_an_answer_of_another_type_is_an_error(unraised, monkeypatch):
+    store = make_store("python")
+    expected = make_store("library").upper(0)
+    with monkeypatch.context() as patch:
+        patch.setattr(highspy.Highs, "getSolution", lambda highs: SimpleNamespace(col_value=["many"]))
+        with pytest.raises(RuntimeError, match="HiGHS"):
+            store.upper(0)
+    assert unraised and all(one.startswith("RuntimeError: Unable to cast Python instance") for one in unraised)
+    assert store.upper(0) == pytest.approx(expected, abs=1e-7)
+
+
+@pytest.mark.parametrize("method", ["getBasis", "setBasis"])
+def test_a_model_that_cannot_go_on_from_its_basis_starts_afresh(method, unraised, monkeypatch):
+    """Every 64 questions it is made again."""
+    expected, store = make_store("library"), make_store("python")
+    with monkeypatch.context() as patch:
+        faulty = break_method(patch, method, range(1, 10**6))
+        for i in range(200):
+            some = random.Random(i).sample(range(12), 3)
+            assert store.infimum_of_maximum(some) == pytest.approx(expected.infimum_of_maximum(some), abs=1e-7)
+    assert faulty.calls > 0 and set(unraised) == {f"ArithmeticError: {method} is out of order"}
+
+
+@pytest.mark.parametrize("fails", [{1}, {3}, range(1, 10**6)], ids=["first", "third", "all"])
+@pytest.mark.parametrize("method", ["passModel", "changeColIntegrality", "run", "getInfoValue", "getSolution"])
+def test_sparse_programs_that_fail_give_no_wrong_value(method, fails, unraised, monkeypatch):
+    phi = np.random.default_rng(0).standard_normal((1, 4, 2, 6))
+    q = phi @ [0.5, 0, 0, -1.0, 0, 0]
+    with through("python"):
+        agent = ocp.OCP(ocp.SparseLinear(phi, 2, theta_bound=1.0, enumerate_up_to=0), selection="eluder")
+    errors = Errors()
+    with monkeypatch.context() as patch:
+        faulty = break_method(patch, method, fails)
+        for x in (0, 1, 2, 3, 0):
+            with errors:
+                a = agent.act(x)
+                agent.observe(0, q[0, x, a])
+            agent.begin_episode()
+        for (_, x, a), value in np.ndenumerate(q):
+            with errors:
+                assert agent.lower(x, a) - 1e-6 <= value <= agent.upper(x, a) + 1e-6
+    assert faulty.calls > 3 and unraised
+    if len(fails) > 1:  # without a bound or a solution less is known, but that is right
+        assert (errors.count > 0) == (method in ("passModel", "changeColIntegrality", "run"))
+    for x in range(4):  # all is well again
+        a = agent.act(x)
+        agent.observe(0, q[0, x, a])
+    for (_, x, a), value in np.ndenumerate(q):
+        assert agent.lower(x, a) - 1e-6 <= value <= agent.upper(x, a) + 1e-6
+    assert agent.statistics()["contradictions"] == 0
+
+
 @pytest.mark.parametrize("wrong", [{1}, {3}, {1, 2}], ids=str)
 @pytest.mark.parametrize("part", ["col_value", "row_dual"])
 def test_a_wrong_solution_is_noticed(part, wrong, monkeypatch):

@@ -52,7 +52,7 @@ public:
         ++n_solved;
         set_options(model.highs);
         if (!pass(model.highs, cost, equalities)) throw SolverFailure("HiGHS refused a mixed-integer program");
-        run(model.highs);
+        if (run(model.highs) < 0) throw SolverFailure("HiGHS could not solve a mixed-integer program");
         const HighsInt status = api_->model_status(model.highs);
         if (status == infeasible) {
             result.feasible = false;
@@ -158,13 +158,14 @@ private:
     }
 
     // As in LinearProgram: the scheduler belongs to the thread, and with it to the user's own models there.
-    void run(void* highs) const {
-        if (api_->run(highs) >= 0) {
+    HighsInt run(void* highs) const {
+        const HighsInt status = api_->run(highs);
+        if (status >= 0) {
             api_->reset_scheduler(1);
-            return;
+            return status;
         }
         api_->set_int(highs, "threads", 0);
-        api_->run(highs);
+        return api_->run(highs);
     }
 
     void read_support(void* highs, std::size_t n_rows, std::vector<std::int32_t>& support) const {
