@@ -69,10 +69,8 @@ class _Encoder:
             return value if np.isfinite(value) else {"$float": str(value)}
         if isinstance(value, bytes):
             return {"$bytes": self._blob(value)}
-        if isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray) and value.dtype.newbyteorder("<").str in _DTYPES:
             array = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
-            if array.dtype.str not in _DTYPES:
-                raise _NotInFilesError(f"an array of {array.dtype}")
             return {"$array": [array.dtype.str, list(value.shape), self._blob(array.tobytes())]}
         if isinstance(value, tuple):
             return {"$tuple": [self(one) for one in value]}

@@ -329,8 +329,12 @@ def test_pictures():
     frames = envs.render()
     assert np.array_equal(frames[0], upright)
     assert len(frames) == 2
-    with pytest.raises(RuntimeError, match="render: expected a reset"):
-        InvertedPendulumEnv(render_mode="rgb_array").render()
+    for unbegun in (
+        InvertedPendulumEnv(render_mode="rgb_array"),
+        gymnasium.make_vec("ocpfast/InvertedPendulum-v0", num_envs=2, render_mode="rgb_array").unwrapped,
+    ):
+        with pytest.raises(RuntimeError, match="render: expected a reset"):
+            unbegun.render()
     assert InvertedPendulumEnv().render() is None
 
 
@@ -365,3 +369,4 @@ def test_vectors_without_a_render_mode_draw_nothing():
     assert envs.unwrapped.render() is None
     assert repr(envs.unwrapped).startswith("SystemVectorEnv(InvertedPendulum(")
     envs.close()
+    assert repr(SystemEnv(ocp.Chain(5))) == "SystemEnv(Chain(n_states=5))"

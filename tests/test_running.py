@@ -157,6 +157,11 @@ class TestBadInput:
             ({"agent": 3}, TypeError, r"agent: expected an agent such as OCP"),
             ({"agent": [3]}, TypeError, r"agent: expected an agent such as OCP"),
             ({"agent": lambda rng: 3}, TypeError, r"agent: expected an agent such as OCP"),
+            (
+                {"agent": lambda: 3},
+                TypeError,
+                r"agent: expected .* from a generator, as in lambda rng: \.\.\., got <function",
+            ),
             ({"agent": []}, ValueError, r"agent: expected at least one, got an empty sequence"),
             ({"agent": [AGENT], "simulations": 1.0}, TypeError, r"simulations: expected an integer >= 1, got 1.0"),
             (

@@ -64,6 +64,11 @@ def test_what_is_said_of_other_files(small, tmp_path):
         ValueError, match=r"path: expected an ocpfast checkpoint of version <= 1, got version 2 in .*upgrade"
     ):
         ocp.load_agent(small)
+    for version, header_length in ((0, 2), (1, len(content))):
+        start = struct.pack("<IQQ", version, len(content), header_length)
+        small.write_bytes(sealed(content[:8] + start + content[28:]))
+        with pytest.raises(ValueError, match=f"path: {small} is damaged: "):
+            ocp.load_agent(small)
     small.write_bytes(content[:-5])
     with pytest.raises(ValueError, match=f"path: {small} is damaged: expected {len(content)} bytes"):
         ocp.load_agent(small)

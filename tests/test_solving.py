@@ -1,6 +1,7 @@
 """solve(): Q* and V* of systems with finitely many states, against the dynamic programme of reference.py."""
 
 import ctypes
+import os
 import pickle
 import random
 import signal
@@ -122,6 +123,11 @@ def test_memory_is_not_promised_beyond_what_there_is(monkeypatch):
     monkeypatch.setattr(solving, "_physical_memory", lambda: 2**16)
     with pytest.raises(MemoryError, match=r"Q\* of 100 periods x 100 states x 2 actions is more"):
         ocp.solve(system)
+
+
+def test_an_operating_system_that_does_not_say_how_much_memory_there_is(monkeypatch):
+    monkeypatch.delattr(os, "sysconf")
+    assert ocp.solve(ocp.Chain(5)).v[0, 0] == 1.0
 
 
 # A system of one's own: the struct of ocpfast/system.h, filled in here

@@ -201,6 +201,9 @@ class TestTable:
         for state in range(table.n_states):
             assert table.optimal_value(state) == best_return(table, state)
 
+    def test_an_optimal_value_that_would_take_too_long_is_unknown(self):
+        assert TableSystem([[0]], [[1.0]], horizon=2 * 10**9 + 1).optimal_value(0) is None
+
     def test_optimal_value_is_solved_once_for_all_threads(self):
         rng = np.random.default_rng(0)
         table = TableSystem(rng.integers(200, size=(200, 4)), rng.random((200, 4)), horizon=300)
