@@ -82,10 +82,10 @@ def library_of(prefix):
     return library
 
 
-def compile_c(prefix, source, program, name):
+def compile_c(prefix, source, program, name, standard="c99"):
     """Without CMake: a compiler, a header, a library."""
     folder = library_of(prefix).parent
-    flags = ["-std=c99", *STRICT.split(), f"-I{prefix / 'include'}"]
+    flags = [f"-std={standard}", *STRICT.split(), f"-I{prefix / 'include'}"]
     call(name, *flags, source, "-o", program, f"-L{folder}", f"-Wl,-rpath,{folder}", "-locpfast", "-lm", cwd=ROOT)
 
 
@@ -101,6 +101,13 @@ def test_the_c_program_under_valgrind(prefix, tmp_path):
     valgrind = ("valgrind", "--quiet", "--error-exitcode=9", "--leak-check=full", "--show-leak-kinds=all")
     # the sets of instructions that valgrind knows
     assert call(*valgrind, tmp_path / "c_api", cwd=tmp_path, OCPFAST_INSTRUCTIONS="scalar") == "all is well\n"
+
+
+def test_what_a_callback_throws(prefix, tmp_path):
+    compile_c(
+        prefix, ROOT / "tests" / "c_api_throwing.cpp", tmp_path / "throwing", COMPILERS[default_compiler()], "c++17"
+    )
+    assert call(tmp_path / "throwing", cwd=tmp_path) == "all is well\n"
 
 
 def test_nothing_but_the_api_is_exported(prefix):

@@ -236,6 +236,33 @@ def test_what_no_error_explains_contradicts(interval):
 # what it takes to learn
 
 
+@pytest.mark.parametrize("selection", ["eluder", "all"])
+@pytest.mark.parametrize("sign", [1.0, -1.0], ids=["below", "above"])
+def test_a_reward_that_misses_a_bound_by_rounding_is_that_bound(sign, selection):
+    bound = sign * (0.1 + 0.2)  # more than 0.3 in doubles
+    bounds = tuple(sorted([bound, sign]))
+    agent, other = (ocp.OCP(ocp.LinearFeatures(np.ones((1, 1, 1, 1))), selection, bounds=bounds) for _ in range(2))
+    agent.act(0)
+    assert agent.observe(0, sign * 0.3)
+    assert agent.statistics()["rejected"] == 0 and agent.certificate().valid
+    assert agent.determined(0, 0)
+    assert agent.upper(0, 0) == pytest.approx(bound, rel=1e-11)
+    other.act(0)
+    other.observe(0, sign * 0.2999)
+    assert other.statistics()["rejected"] == 1 and not other.certificate().valid
+
+
+@pytest.mark.parametrize("reward", [0.2, 1.2])
+def test_what_the_class_alone_excludes_contradicts_it(reward):
+    agent = ocp.OCP(ocp.Polytope(np.ones((1, 1, 1, 1)), [[-1.0], [1.0]], [-0.3, 1.0]), selection="eluder")
+    for n in (1, 2):
+        agent.act(0)
+        agent.observe(0, reward)
+        assert agent.statistics()["contradictions"] == n
+    assert not agent.certificate().valid
+    assert (agent.lower(0, 0), agent.upper(0, 0)) == pytest.approx((0.3, 1.0))
+
+
 def test_condition_numbers_cost_few_observations_more():
     """Of 500 features of condition number 1e10, about as many are observed as there are dimensions: a direction that
     one observation leaves uncertain the next one tells."""

@@ -247,6 +247,22 @@ def test_an_agent_that_has_forgotten_states_is_saved_and_loaded(tmp_path):
     assert loaded._core.state() == agent._core.state()
 
 
+@pytest.mark.parametrize("size", [1, 8, 9, 1000])  # up to 8 numbers are copied without the heap
+def test_states_of_any_size(size):
+    """Q = the sum of the state's numbers + a, in a class that can tell it from two states."""
+    phi = ocp.FeatureFunction(lambda s, a: [s.sum(), a], 2, 2, state_size=size)
+    agent = ocp.OCP(ocp.LinearFeatures(phi, horizon=1), ties="least_visited")
+    states = np.random.default_rng(size).standard_normal((6, size))
+    for state in states:
+        a = agent.act(state)
+        assert agent.observe(state, float(state.sum()) + a)
+    for state in states:
+        values = [agent.upper(state, a) for a in range(2)]
+        assert values == pytest.approx([state.sum(), state.sum() + 1], abs=1e-8)
+    with pytest.raises(ValueError, match=f"state: expected {size} numbers, got "):
+        agent.upper(np.zeros(size + 1), 0)
+
+
 def test_what_constraints_hold_stays():
     walk, rng = Walk(), np.random.default_rng(1)
     agent = ocp.OCP(walk.hypothesis(), selection="eluder")

@@ -90,6 +90,10 @@ TEST(checkpoints_there_and_back) {
         ocp::Pcg64 into(99);
         ocp::load_agent(file, other, into);
         CHECK(ocp::sealed(other, Agent::kind()) == ocp::sealed(agent, Agent::kind()));
+        const ocp::Checkpoint bare = ocp::Checkpoint::read(file);
+        CHECK(ocp::DescriptionInFile::read(bare, &description).reward_bound == description.reward_bound);
+        CHECK_THROWS(ocp::ArchiveError, "expected to be given the hypothesis class",
+                     ocp::DescriptionInFile::read(bare));
         std::remove(file.c_str());
     }
     CHECK_THROWS(std::system_error, "nowhere", ocp::Checkpoint::read(path("nowhere/agent.ocp")));

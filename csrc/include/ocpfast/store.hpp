@@ -63,7 +63,7 @@ public:
         const Constraint constraint{index, lower, upper, next_sequence_, episode_};
         if (constraint.says_nothing()) return dropped;
         if (!hypotheses_.possible(constraint)) {
-            coherent_ = false;
+            disprove(constraint);
             return dropped;
         }
         if (!selected(constraint)) return dropped;
@@ -153,12 +153,17 @@ public:
 private:
     using Difference = std::ptrdiff_t;
 
+    // What is observed leaves nothing of the class, or of what equalities left of it.
+    void disprove(const Constraint& constraint) {
+        coherent_ = false;
+        n_contradictions_ += selection_ == Selection::eluder && constraint.lower == constraint.upper;
+    }
+
     bool selected(const Constraint& constraint) {
         switch (selection_) {
             case Selection::eluder:
                 if (hypotheses_.compatible(constraint)) return hypotheses_.reduces_dimension(constraint);
-                coherent_ = false;
-                n_contradictions_ += constraint.lower == constraint.upper;
+                disprove(constraint);
                 return false;
             case Selection::first:
                 return hypotheses_.compatible(constraint) && hypotheses_.determines(constraint);
