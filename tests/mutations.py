@@ -42,7 +42,12 @@ MUTATIONS = [
         "observed_.front().first <= episode_ - window_",
         "linear",
     ),
-    ("store.hpp", "n_contradictions_ += constraint.lower == constraint.upper;", "", "linear linear_chain certificate"),
+    (
+        "store.hpp",
+        "n_contradictions_ += selection_ == Selection::eluder && constraint.lower == constraint.upper;",
+        "",
+        "linear linear_chain certificate",
+    ),
     ("store.hpp", "if (contains(constraint.sequence)) {\n                ¦enter(constraint, owner);", "", "highs"),
     ("store.hpp", "if (contains(older)) take_out(older);", "", "highs"),
     # aggregation
@@ -165,6 +170,9 @@ MUTATIONS = [
     ("hypothesis/proof.hpp", "if (std::isinf(end)) return;", "", "core_program"),
     ("hypothesis/linear_block.hpp", "!reduced_.in_span", "true", "edges_linear"),
     ("hypothesis/linear_block.hpp", ": ¦standing == Standing::uncertain", "false", "edges_linear"),
+    ("agent/marks.hpp", "std::fill(round_of_.begin(), round_of_.end(), Round{0});", "", "core_program"),
+    ("hypothesis/sparse_program.hpp", "run(model.highs) < 0", "(run(model.highs), false)", "highs"),
+    ("store.hpp", "possible(constraint)) {\n            ¦disprove(constraint);", "", "edges_linear"),
 ]
 
 
