@@ -445,8 +445,9 @@ class LiteralLinearOCP:
         sequence = self.next_sequence
         constraint = Constraint(place, low, high, sequence, low == high, self.episode)
         if (low == -INFINITY and high == INFINITY) or high < prior_low or low > prior_high:
-            return False  # dropped for good: says nothing, or empty against the prior alone
+            return False  # dropped for good: says nothing, or empty against the bounds alone
         if not self.nonempty([constraint]):
+            self.contradictions += self.selection == "eluder" and low == high  # the class alone excludes it
             return False
         block, phi = self.block(place[0]), self.features[place]
         if self.selection == "eluder":
