@@ -267,8 +267,10 @@ def check_eluder(seed, dimension=4, operations=12):
             continue  # independent of what is kept, and yet excluded by the prior's inequalities: see test_linear.py
         sequence = store.insert(index, float(low), float(high))
         case.trace.append(f"insert({index}, {low}, {high}) -> {sequence}")
-        if not mirror.droppable(constraint) and low == high:
-            if independent:
+        if low == high:
+            if mirror.droppable(constraint):
+                contradictions += 1  # the prior alone excludes it
+            elif independent:
                 assert sequence != -1, case.message("an independent equality is kept")
                 span.add(phi)
                 mirror.insert(Constraint(index, low, high, sequence))

@@ -181,7 +181,7 @@ TEST(store_selections) {
                 bool wanted = fits && !c.says_nothing();
                 if (selection == Selection::eluder) {
                     wanted &= c.lower == c.upper && now.lower < now.upper;
-                    n_contradictions += possible(c) && !fits && c.lower == c.upper;
+                    n_contradictions += !fits && c.lower == c.upper;
                 } else {
                     wanted &= c.upper < infinity && !bounded;
                 }

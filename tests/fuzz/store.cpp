@@ -326,13 +326,10 @@ public:
     // Whether the constraint is held from now on. Older identical ones stay here, though the store forgets them.
     bool takes(const Constraint& c, const Constraints& kept) {
         if (c.says_nothing()) return false;
-        if (!case_.consistent({}, c)) {
-            coherent = false;
-            return false;
-        }
-        const bool fits = case_.consistent(kept, c);
-        if (selection_ != Selection::first && !fits) coherent = false;
+        const bool possible = case_.consistent({}, c), fits = possible && case_.consistent(kept, c);
+        if (!possible || (selection_ != Selection::first && !fits)) coherent = false;
         if (selection_ == Selection::eluder && !fits) n_contradictions += c.lower == c.upper;
+        if (!possible) return false;
         if (selection_ == Selection::eluder) return fits && case_.reduces(kept, c);
         if (selection_ == Selection::first) return fits && case_.determines(kept, c);
         return true;
