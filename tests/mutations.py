@@ -171,7 +171,7 @@ MUTATIONS = [
     ("hypothesis/linear_block.hpp", "!reduced_.in_span", "true", "edges_linear"),
     ("hypothesis/linear_block.hpp", ": ¦standing == Standing::uncertain", "false", "edges_linear"),
     ("agent/marks.hpp", "std::fill(round_of_.begin(), round_of_.end(), Round{0});", "", "core_program"),
-    ("hypothesis/sparse_program.hpp", "run(model.highs) < 0", "(run(model.highs), false)", "highs"),
+    ("hypothesis/sparse_program.hpp", "highs.run() < 0", "(highs.run(), false)", "highs"),
     ("store.hpp", "possible(constraint)) {\n            ¦disprove(constraint);", "", "edges_linear"),
 ]
 

@@ -20,7 +20,7 @@
 #include "ocpfast/hypothesis/basis.hpp"
 #include "ocpfast/hypothesis/supports.hpp"
 #include "ocpfast/lp/highs_api.hpp"
-#include "ocpfast/lp/program.hpp"
+#include "ocpfast/lp/highs_model.hpp"
 
 namespace ocp {
 
@@ -48,40 +48,29 @@ public:
         const double unit = std::max(length(cost.data(), n), std::numeric_limits<double>::min());
         for (double& one : cost) one /= unit;
 
-        Model model(api_);
+        HighsModel highs(api_);
+        highs.make();
         ++n_solved;
-        set_options(model.highs);
-        if (!pass(model.highs, cost, equalities)) throw SolverFailure("HiGHS refused a mixed-integer program");
-        if (run(model.highs) < 0) throw SolverFailure("HiGHS could not solve a mixed-integer program");
-        const HighsInt status = api_->model_status(model.highs);
-        if (status == infeasible) {
+        set_options(highs);
+        if (!pass(highs, cost, equalities)) throw SolverFailure("HiGHS refused a mixed-integer program");
+        if (highs.run() < 0) throw SolverFailure("HiGHS could not solve a mixed-integer program");
+        const HighsInt status = api_->model_status(highs);
+        if (status == HighsModel::infeasible) {
             result.feasible = false;
             return result;
         }
         double bound = 0;
-        if (api_->double_info(model.highs, "mip_dual_bound", &bound) >= 0 && std::isfinite(bound)) {
+        if (api_->double_info(highs, "mip_dual_bound", &bound) >= 0 && std::isfinite(bound)) {
             result.value = std::min(result.value, unit * bound);
         }
-        if (status == optimal) read_support(model.highs, 2 * n + 1 + equalities.size(), result.support);
+        if (status == HighsModel::optimal) read_support(highs, 2 * n + 1 + equalities.size(), result.support);
         return result;
     }
 
 private:
-    static constexpr HighsInt optimal = 7, infeasible = 8, maximisation = -1, by_rows = 2, integer = 1;
     // So tight HiGHS has once been seen to call a feasible program infeasible (ERGO-Code/HiGHS#2033): an equality would
     // then be counted as a contradiction and not be learned.
     static constexpr double tolerance = 1e-9;
-
-    struct Model {
-        explicit Model(const HighsApi* given) : api(given), highs(given == nullptr ? nullptr : given->create()) {
-            if (highs == nullptr) throw SolverFailure("HiGHS could not make a model");
-        }
-        Model(const Model&) = delete;
-        Model& operator=(const Model&) = delete;
-        ~Model() { api->destroy(highs); }
-        const HighsApi* api;
-        void* highs;
-    };
 
     double unconstrained(const std::vector<double>& cost) const {
         std::vector<double> size(cost.size());
@@ -94,9 +83,6 @@ private:
     }
 
     void set_options(void* highs) const {
-        api_->set_bool(highs, "output_flag", 0);
-        api_->set_string(highs, "parallel", "off");
-        api_->set_int(highs, "threads", 1);
         api_->set_int(highs, "random_seed", 0);
         api_->set_int(highs, "mip_max_nodes", static_cast<HighsInt>(max_nodes_));
         api_->set_double(highs, "mip_rel_gap", 0);
@@ -147,25 +133,14 @@ private:
             }
         }
         if (api_->pass_lp(highs, static_cast<HighsInt>(2 * n), static_cast<HighsInt>(start.size()),
-                          static_cast<HighsInt>(index.size()), by_rows, maximisation, 0, all_cost.data(),
-                          column_lower.data(), column_upper.data(), row_lower.data(), row_upper.data(), start.data(),
-                          index.data(), value.data()) < 0) {
+                          static_cast<HighsInt>(index.size()), HighsModel::by_rows, HighsModel::maximisation, 0,
+                          all_cost.data(), column_lower.data(), column_upper.data(), row_lower.data(), row_upper.data(),
+                          start.data(), index.data(), value.data()) < 0) {
             return false;
         }
-        const std::vector<HighsInt> kinds(n, integer);
+        const std::vector<HighsInt> kinds(n, HighsModel::integer);
         return api_->change_integrality(highs, static_cast<HighsInt>(n), static_cast<HighsInt>(2 * n - 1),
                                         kinds.data()) >= 0;
-    }
-
-    // As in LinearProgram: the scheduler belongs to the thread, and with it to the user's own models there.
-    HighsInt run(void* highs) const {
-        const HighsInt status = api_->run(highs);
-        if (status >= 0) {
-            api_->reset_scheduler(1);
-            return status;
-        }
-        api_->set_int(highs, "threads", 0);
-        return api_->run(highs);
     }
 
     void read_support(void* highs, std::size_t n_rows, std::vector<std::int32_t>& support) const {

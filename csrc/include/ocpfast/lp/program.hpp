@@ -7,25 +7,24 @@
 // objectives are expected to have length 1 or so, and bounds beyond a million (values of classes that cannot represent
 // Q* may grow for ever) are passed in a unit that makes them a thousand: answers are then accurate relative to them.
 //
-// What HiGHS answers, to the last bit, depends on all that its model has been through: the basis does not tell how it
-// was factorised. So what was asked and changed since the model was passed is on record. A copy, or a program that was
-// saved and loaded, does it again before its first question, and goes on as the first one would have. To keep the
-// record short, the model is passed anew after so many questions, with its basis.
+// A copy, or a program that was saved and loaded, has no model; it does again what is on record (record.hpp) before its
+// first question. To keep the record short, the model is passed anew after so many questions, with its basis.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
-#include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "ocpfast/constraint.hpp"
 #include "ocpfast/lp/highs_api.hpp"
+#include "ocpfast/lp/highs_model.hpp"
 #include "ocpfast/lp/independent_rows.hpp"
+#include "ocpfast/lp/record.hpp"
 #include "ocpfast/tolerances.hpp"
 
 namespace ocp {
@@ -42,11 +41,6 @@ struct LpStatistics {
     }
 };
 
-class SolverFailure : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
-};
-
 // The rows exclude each other, at least by more than HiGHS tolerates.
 class InfeasibleProgram : public SolverFailure {
 public:
@@ -59,45 +53,8 @@ public:
         : api_(api),
           n_functions_(static_cast<std::size_t>(n_functions)),
           tolerances_(tolerances),
-          independent_rows_(tolerances) {}
-
-    // A copy is a new model; HiGHS makes it when it is first needed.
-    LinearProgram(const LinearProgram& other)
-        : api_(other.api_),
-          n_functions_(other.n_functions_),
-          tolerances_(other.tolerances_),
-          n_columns_(other.n_columns_),
-          rows_(other.rows_),
-          coefficients_(other.coefficients_),
-          unit_(other.unit_),
-          independent_rows_(other.independent_rows_),
-          passed_(other.passed_) {
-        if (passed_) record_ = other.record_;
-    }
-    LinearProgram& operator=(const LinearProgram& other) {
-        if (this != &other) *this = LinearProgram(other);
-        return *this;
-    }
-    LinearProgram(LinearProgram&& other) noexcept : independent_rows_(other.tolerances_) { *this = std::move(other); }
-    LinearProgram& operator=(LinearProgram&& other) noexcept {
-        std::swap(api_, other.api_);
-        std::swap(n_functions_, other.n_functions_);
-        std::swap(tolerances_, other.tolerances_);
-        std::swap(n_columns_, other.n_columns_);
-        std::swap(rows_, other.rows_);
-        std::swap(coefficients_, other.coefficients_);
-        std::swap(n_sane_, other.n_sane_);
-        std::swap(unit_, other.unit_);
-        std::swap(independent_rows_, other.independent_rows_);
-        std::swap(highs_, other.highs_);
-        std::swap(passed_, other.passed_);
-        std::swap(epigraph_held_, other.epigraph_held_);
-        std::swap(record_, other.record_);
-        return *this;
-    }
-    ~LinearProgram() {
-        if (highs_ != nullptr) api_->destroy(highs_);
-    }
+          independent_rows_(tolerances),
+          highs_(api) {}
 
     // HiGHS's object stays: making one and setting its options costs as much as a solve.
     void clear() {
@@ -151,8 +108,8 @@ public:
         independent_rows_.add(coefficients.data(), coefficients.size());
         independent_rows_.set_bounds(rows_.size() - 1, lower, upper);
         if (passed_) {
-            record_.put({Record::row, lower, upper});
-            if (highs_ != nullptr) tell(pass_row(rows_.back()));
+            record_.put({LpRecord::row, lower, upper});
+            if (highs_.made()) tell(pass_row(rows_.back()));
         }
         return rows_.size() - 1;
     }
@@ -163,8 +120,8 @@ public:
         fit_unit(lower, upper);
         independent_rows_.set_bounds(row, lower, upper);
         if (passed_) {
-            record_.put({Record::bounds_of_row, static_cast<double>(row), lower, upper});
-            if (highs_ != nullptr) {
+            record_.put({LpRecord::bounds_of_row, static_cast<double>(row), lower, upper});
+            if (highs_.made()) {
                 tell(api_->change_row_bounds(highs_, row_number(row), lower / unit_, upper / unit_));
             }
         }
@@ -234,7 +191,7 @@ private:
                 refuse_unless(std::abs(coefficient) <= largest_coefficient);
             }
         }
-        if (passed_ && highs_ == nullptr) do_again();  // before there are more variables than there were
+        if (passed_ && !highs_.made()) do_again();  // before there are more variables than there were
         for (const AffineFunction& function : functions) {
             ensure_columns(function.coefficients.size());
             fit_unit(least, function.constant);
@@ -279,53 +236,14 @@ private:
             a(size, lower, upper);
         }
     };
-    // The model as it was passed, and what happened since.
-    struct Record {
-        static constexpr double row = 0, bounds_of_row = 1, maximum = 2, minimum_of_maximum = 3;  // kinds of events
-        std::size_t n_columns = 0;
-        double unit = 1;
-        std::vector<double> bounds;    // L and U of each row that there was
-        std::vector<HighsInt> basis;   // the start; empty: HiGHS chose
-        std::vector<double> events;    // each a kind and its numbers
-        std::int64_t n_questions = 0;  // among them
-
-        std::size_t n_rows() const { return bounds.size() / 2; }
-        void put(std::initializer_list<double> numbers) { events.insert(events.end(), numbers); }
-        void put(const std::vector<double>& numbers) {
-            events.push_back(static_cast<double>(numbers.size()));
-            events.insert(events.end(), numbers.begin(), numbers.end());
-        }
-        void ask(const std::vector<double>& objective) {
-            ++n_questions;
-            events.push_back(maximum);
-            put(objective);
-        }
-        void ask(const std::vector<AffineFunction>& functions, double least) {
-            ++n_questions;
-            put({minimum_of_maximum, least, static_cast<double>(functions.size())});
-            for (const AffineFunction& function : functions) {
-                events.push_back(function.constant);
-                put(function.coefficients);
-            }
-        }
-
-        template <class Archive>
-        void archive(Archive& a) {
-            a(n_columns, unit, bounds, basis, events);
-            a.counts(n_questions);
-        }
-    };
     static constexpr std::int64_t most_questions = 64;  // on record
-    enum Status : HighsInt { optimal = 7, infeasible = 8, unbounded_or_infeasible = 9, unbounded = 10 };
-    static constexpr HighsInt maximisation = -1, by_rows = 2;
 
     static HighsInt column(std::size_t variable) { return static_cast<HighsInt>(variable + 1); }
     HighsInt row_number(std::size_t row) const { return static_cast<HighsInt>(n_functions_ + row); }
 
     void ensure_columns(std::size_t n) {
         for (; n_columns_ < n; ++n_columns_) {
-            if (passed_ && highs_ != nullptr)
-                tell(api_->add_column(highs_, 0, -infinity, infinity, 0, nullptr, nullptr));
+            if (passed_ && highs_.made()) tell(api_->add_column(highs_, 0, -infinity, infinity, 0, nullptr, nullptr));
         }
     }
 
@@ -352,13 +270,12 @@ private:
 
     // on_record: it will be made again as it was.
     void forget_model(bool on_record = false) {
-        if (highs_ != nullptr) api_->destroy(highs_);
-        highs_ = nullptr;
+        highs_.forget();
         passed_ = on_record;
     }
 
     void ensure_model() {
-        if (passed_ && highs_ == nullptr) do_again();
+        if (passed_ && !highs_.made()) do_again();
         if (passed_ && record_.n_questions < most_questions) return;
         std::vector<HighsInt> basis;
         if (passed_) {
@@ -372,7 +289,7 @@ private:
     // Passes the model, to start from a basis of it; an empty one: HiGHS chooses.
     void start(std::vector<HighsInt> basis) {
         passed_ = false;
-        if (highs_ == nullptr) create();
+        if (!highs_.made()) create();
         pass_model();
         if (!basis.empty() && api_->set_basis(highs_, basis.data(), basis.data() + n_columns_ + 1) < 0) {
             basis.clear();
@@ -400,7 +317,7 @@ private:
         past.coefficients_.assign(coefficients_.begin(), coefficients_.begin() + static_cast<std::ptrdiff_t>(n));
         try {
             past.start(record_.basis);
-            passed_ = past.follow(*this) && past.highs_ != nullptr && past.n_columns_ == n_columns_ &&
+            passed_ = past.follow(*this) && past.highs_.made() && past.n_columns_ == n_columns_ &&
                       past.unit_ == unit_ && past.rows_.size() == rows_.size();
         } catch (const SolverFailure&) {
             passed_ = false;
@@ -411,42 +328,32 @@ private:
 
     // What is on the record of a later self; false where that is no record.
     bool follow(const LinearProgram& later) {
-        const std::vector<double>& events = later.record_.events;
-        std::size_t next = 0;
-        const auto take = [&] { return next < events.size() ? events[next++] : -1.0; };
-        const auto take_many = [&](std::vector<double>& numbers) {
-            const double n = take();
-            if (!(n >= 0 && n <= static_cast<double>(events.size() - next))) return false;
-            const auto first = events.begin() + static_cast<std::ptrdiff_t>(next);
-            numbers.assign(first, first + static_cast<std::ptrdiff_t>(n));
-            next += numbers.size();
-            return numbers.size() <= later.n_columns_;
-        };
+        LpRecord::Reader events(later.record_);
         LpStatistics unused;
         std::vector<double> numbers;
-        while (next < events.size() && passed_) {
-            const double kind = take();
-            if (kind == Record::row) {
+        while (!events.at_end() && passed_) {
+            const double kind = events.take();
+            if (kind == LpRecord::row) {
                 if (rows_.size() == later.rows_.size()) return false;
                 const Row& row = later.rows_[rows_.size()];
                 const auto first = later.coefficients_.begin() + static_cast<std::ptrdiff_t>(row.first);
                 numbers.assign(first, first + static_cast<std::ptrdiff_t>(row.size));
-                const double lower = take();
-                add_row(numbers, lower, take());
-            } else if (kind == Record::bounds_of_row) {
-                const double number = take(), lower = take();
+                const double lower = events.take();
+                add_row(numbers, lower, events.take());
+            } else if (kind == LpRecord::bounds_of_row) {
+                const double number = events.take(), lower = events.take();
                 if (!(number >= 0 && number < static_cast<double>(rows_.size()))) return false;
-                set_bounds(static_cast<std::size_t>(number), lower, take());
-            } else if (kind == Record::maximum) {
-                if (!take_many(numbers)) return false;
+                set_bounds(static_cast<std::size_t>(number), lower, events.take());
+            } else if (kind == LpRecord::maximum) {
+                if (!events.take(numbers, later.n_columns_)) return false;
                 maximise_by_highs(numbers, unused);
-            } else if (kind == Record::minimum_of_maximum) {
-                const double least = take(), n = take();
+            } else if (kind == LpRecord::minimum_of_maximum) {
+                const double least = events.take(), n = events.take();
                 if (!(n >= 0 && n <= static_cast<double>(n_functions_))) return false;
                 std::vector<AffineFunction> functions(static_cast<std::size_t>(n));
                 for (AffineFunction& function : functions) {
-                    function.constant = take();
-                    if (!take_many(function.coefficients)) return false;
+                    function.constant = events.take();
+                    if (!events.take(function.coefficients, later.n_columns_)) return false;
                 }
                 minimise_maximum_by_highs(functions, least, unused);
             } else {
@@ -457,15 +364,10 @@ private:
     }
 
     void create() {
-        if (api_ == nullptr) throw SolverFailure("HiGHS is not loaded");
-        highs_ = api_->create();
-        if (highs_ == nullptr) throw SolverFailure("HiGHS could not make a model");
+        highs_.make();
         // Measured best for re-solves of a few hundred microseconds and less: plain warm dual simplex.
-        api_->set_bool(highs_, "output_flag", 0);
         api_->set_string(highs_, "presolve", "off");
         api_->set_string(highs_, "solver", "simplex");
-        api_->set_string(highs_, "parallel", "off");
-        api_->set_int(highs_, "threads", 1);
         api_->set_int(highs_, "simplex_scale_strategy", 0);
         api_->set_int(highs_, "simplex_dual_edge_weight_strategy", 1);
         api_->set_int(highs_, "simplex_primal_edge_weight_strategy", 1);
@@ -499,9 +401,9 @@ private:
         }
         epigraph_held_.assign(n_functions_, {});
         check(api_->pass_lp(highs_, static_cast<HighsInt>(n_columns), static_cast<HighsInt>(n_rows),
-                            static_cast<HighsInt>(index_.size()), by_rows, maximisation, 0, cost.data(),
-                            column_lower.data(), column_upper.data(), row_lower.data(), row_upper.data(), start.data(),
-                            index_.data(), value_.data()));
+                            static_cast<HighsInt>(index_.size()), HighsModel::by_rows, HighsModel::maximisation, 0,
+                            cost.data(), column_lower.data(), column_upper.data(), row_lower.data(), row_upper.data(),
+                            start.data(), index_.data(), value_.data()));
     }
 
     HighsInt pass_row(const Row& row) {
@@ -552,15 +454,15 @@ private:
             if (attempt == 2) set_strategy(primal_simplex, 1);
             status = run(statistics);
             if (attempt == 2) set_strategy(chosen_by_highs, 0);
-            if (status == unbounded || status == unbounded_or_infeasible) return infinity;
+            if (status == HighsModel::unbounded || status == HighsModel::unbounded_or_infeasible) return infinity;
             double value = 0;
-            if (status == optimal && verified(value)) {
+            if (status == HighsModel::optimal && verified(value)) {
                 solved_ = true;
                 return value;
             }
         }
         forget_model();  // whatever state it is in, the rows are known here
-        if (status == infeasible) throw InfeasibleProgram();
+        if (status == HighsModel::infeasible) throw InfeasibleProgram();
         throw SolverFailure("HiGHS ended with model status " + std::to_string(status) + " on a program of " +
                             std::to_string(n_columns_) + " variables and " + std::to_string(rows_.size()) + " rows");
     }
@@ -572,17 +474,8 @@ private:
         api_->set_double(highs_, "primal_simplex_bound_perturbation_multiplier", perturbation);
     }
 
-    // HiGHS's scheduler belongs to the thread, and with it to the user's own models there. The one that a run with one
-    // thread starts is stopped again (1 us), else the user's next run with more threads would fail. Where the user
-    // started one with more, only "as many as it has" is accepted, and it is left running.
     HighsInt run(LpStatistics& statistics) {
-        if (api_->run(highs_) >= 0) {
-            api_->reset_scheduler(1);
-        } else {
-            api_->set_int(highs_, "threads", 0);
-            api_->run(highs_);  // if this fails too, the model has no status
-            api_->set_int(highs_, "threads", 1);
-        }
+        highs_.run();  // if this fails, the model has no status
         HighsInt pivots = 0;
         api_->int_info(highs_, "simplex_iteration_count", &pivots);
         statistics.pivots += std::max<HighsInt>(pivots, 0);
@@ -663,7 +556,7 @@ private:
     std::size_t n_sane_ = 0;            // so many of them are known to make sense
     double unit_ = 1;                   // of the bounds and variables that HiGHS has
     IndependentRows independent_rows_;  // the same rows, as long as they are
-    void* highs_ = nullptr;
+    HighsModel highs_;
     bool passed_ = false;  // whether HiGHS has all of the above, or will have once the record is followed
     bool solved_ = false;  // whether it found the last optimum
 
@@ -671,7 +564,7 @@ private:
     const std::vector<double>* objective_ = nullptr;
     const std::vector<AffineFunction>* epigraph_ = nullptr;
     std::vector<std::vector<double>> epigraph_held_;  // the coefficients that HiGHS has, by function
-    Record record_;                                   // where passed_
+    LpRecord record_;                                 // where passed_
 
     // scratch
     std::vector<HighsInt> index_;
@@ -680,5 +573,6 @@ private:
     std::vector<double> multipliers_, weights_;  // of the last answer
     std::vector<double> column_value_, column_dual_, row_value_, row_dual_, gradient_;
 };
+static_assert(std::is_nothrow_move_constructible_v<LinearProgram>);  // a vector that grows keeps its models
 
 }  // namespace ocp
