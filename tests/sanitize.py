@@ -1,6 +1,7 @@
 """Everything compiled under sanitizers.
 
     python tests/sanitize.py [address] [thread] [python] [leak]      all of them without arguments
+    python tests/sanitize.py python --most-cases 1000                the Python suite whole, for an hour
 
 address     the core's test program (tests/core), threads and C API under ASan and UBSan, with leaks
 thread      simulations in threads under TSan
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 from commands import ROOT
@@ -153,7 +155,7 @@ def compile_python(folder):
     return source, runtime.stdout.strip()
 
 
-def python(folder):
+def python(folder, most_cases=1):
     source, runtime = compile_python(folder)
     options = {
         "LD_PRELOAD": runtime,
@@ -167,7 +169,7 @@ def python(folder):
     left_out = [f"--deselect=tests/{name}" if "::" in name else f"--ignore=tests/{name}" for name in names]
     pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "--dist", "loadfile"]
     # without optimisation compiled code takes six times as long (the core's test program: 20 s, not 3.6)
-    pytest += ["-p", "thinned", "--most-cases=1", "--durations=15"]
+    pytest += ["-p", "thinned", f"--most-cases={most_cases}", "--durations=15"]
     run("env", "-C", source, *pytest, *left_out, "tests", **options)
 
 
@@ -183,7 +185,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--folder", type=Path, help="where to build, and to find what was built before")
+    parser.add_argument("--most-cases", type=int, default=1, help="of each test of the Python suite (1, as in CI)")
     given = parser.parse_args()
+    parts = {**PARTS, "python": partial(python, most_cases=given.most_cases)}
     for name in given.parts:
         if name not in PARTS:
             parser.error(f"PART: expected one of {', '.join(PARTS)}, got {name!r}")
@@ -193,7 +197,7 @@ def main():
             folder.mkdir(parents=True, exist_ok=True)
             say(name)
             start = time.monotonic()
-            PARTS[name](folder)
+            parts[name](folder)
             say(f"{name}: {time.monotonic() - start:.0f} s")
 
 

@@ -491,6 +491,25 @@ def test_a_function_that_fails_leaves_the_agent_as_it_was(answer, error, message
     assert agent.observe([2.0], 0.5) is False
 
 
+def test_features_that_are_too_large_for_their_scale():
+    """1e200 / 2^-10: its square overflows, and so did the numbers that were made of it."""
+    function = ocp.FeatureFunction(lambda x, action: [1.0, x[0]], 2, 2, state_size=1, scale=2.0**-10)
+    agent = ocp.OCP(ocp.LinearFeatures(function, horizon=3))
+    message = r"phi: expected at most 1e100 times the scale, got 1e\+200 for action 0 in period "
+    with pytest.raises(RuntimeError, match=message + "0"):
+        agent.act([1e200])
+    agent.act([1e90])
+    with pytest.raises(RuntimeError, match=message + "1"):
+        agent.observe([1e200], 0.5)
+    agent.observe([0.0], 0.5, terminated=True)
+    assert agent.upper([1e90], 0) == agent.lower([1e90], 0) == pytest.approx(0.5)
+    # an array has the scale that it has
+    agent = ocp.OCP(ocp.LinearFeatures(np.full((1, 1, 1, 1), np.finfo(float).max)))
+    agent.act(0)
+    agent.observe(0, 1.0)
+    assert agent.upper(0, 0) == agent.lower(0, 0) == 1
+
+
 def test_an_exception_ends_the_run_as_it_is():
     def phi(state, action):
         if abs(state[0]) > 0.05:

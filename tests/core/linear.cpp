@@ -157,10 +157,11 @@ int features_of_line(std::int64_t, const void* state, std::int64_t action, doubl
     return std::abs(x) > 1'000 ? 7 : 0;
 }
 
-Agent on_the_line(const std::shared_ptr<std::int64_t>& n_asked, Selection selection, const ocp::OcpOptions& options) {
+Agent on_the_line(const std::shared_ptr<std::int64_t>& n_asked, Selection selection, const ocp::OcpOptions& options,
+                  double unit = 1) {
     auto domain = std::make_shared<ocp::Partition>(0, 3, Line::horizon);
     domain->set_open(1);
-    ocp::FeatureSource source{features_of_line, n_asked, 1};
+    ocp::FeatureSource source{features_of_line, n_asked, unit};
     auto features =
         std::make_shared<ocp::Features>(std::move(domain), std::move(source), 3, false, std::vector<ocp::PriorRow>());
     const std::int64_t window = selection == Selection::window ? 4 : 0;
@@ -205,7 +206,10 @@ TEST(linear_functions_that_fail) {
     CHECK_THROWS(ocp::FeatureFailure, "phi: it returned error 7 for action 0 in period 0", agent.locate(&state));
     state = std::nan("");
     CHECK(agent.locate(&state) == ocp::Partition::nowhere);
+    Agent finely = on_the_line(n_asked, Selection::eluder, {}, 0x1p-1000);
     state = 1;
+    CHECK_THROWS(ocp::FeatureFailure, "phi: expected at most 1e100 times the scale, got 1 for action 0 in period 0",
+                 finely.locate(&state));
     CHECK(agent.locate(&state) >= 0);
 }
 

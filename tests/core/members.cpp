@@ -87,6 +87,23 @@ TEST(members_add_up) {
 }
 
 // theta of 2^exponent makes what features differ by as large as any value.
+// A made-up file can bring features that are none.
+TEST(members_and_what_is_no_number) {
+    for (const double odd : {std::nan(""), ocp::infinity, -ocp::infinity, 1e200}) {
+        for (std::size_t size = 0; size <= 2; ++size) {
+            ocp::Members members(2);
+            const Feature first{1, 0}, second{1, 0x1p-20}, direction{0, 1};
+            if (size > 0) members.add(first.data(), first, 1);
+            if (size > 1) members.add(second.data(), direction, 0x1p-20);
+            ocp::Twofold rest(2), multipliers;
+            const Feature feature{1, odd};
+            ocp::add_multiple(1, feature.data(), rest);
+            members.split(rest, multipliers);  // comes to an end
+            CHECK(multipliers.size() == size);
+        }
+    }
+}
+
 TEST(pins_of_nearly_equal_features) {
     Draw draw(2);
     int n_pinned = 0;
@@ -169,6 +186,24 @@ TEST(proofs_with_rows_that_have_one_end) {
     CHECK(proved(1e-17) == 3);
     CHECK(proved(0.5) == 6.5);
     CHECK(proved(-0.5) == ocp::infinity);
+}
+
+// A row that depends on those before it is taken as many times as it says; they fill up what is left.
+TEST(proofs_with_rows_that_depend_on_others) {
+    const Feature first{1, 0}, second{0, 1}, both{1, 1};
+    ocp::Pins pins(2, {});
+    ocp::Proof proof(2, {});
+    const auto proved = [&](double times_both) {
+        proof.begin(pins);
+        proof.aim(1, both.data());
+        proof.use(1, first.data(), -ocp::infinity, 3);
+        proof.use(1, second.data(), -ocp::infinity, 4);
+        proof.use(times_both, both.data(), 1, 5);
+        return proof.bound();
+    };
+    CHECK(proved(1) == 5);
+    CHECK(proved(0.5) == 1.5 + 2 + 2.5);
+    CHECK(proved(-0.25) == 3.75 + 5 - 0.25);
 }
 
 // What two nearly equal features leave uncertain is known once it is observed, and so are the two.

@@ -349,7 +349,8 @@ private:
                                           std::vector<PriorRow>());
     }
     static double power_of_two(double size) {
-        return std::exp2(std::nearbyint(std::log2(std::max(size, std::numeric_limits<double>::min()))));
+        const double exponent = std::nearbyint(std::log2(std::max(size, std::numeric_limits<double>::min())));
+        return std::exp2(std::min(exponent, 1023.0));  // the largest numbers are nearer to the next, which is infinite
     }
 
     Description given_;

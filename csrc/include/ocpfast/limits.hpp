@@ -1,4 +1,4 @@
-// How large rewards and values may be.
+// How large rewards, values and features may be.
 #pragma once
 
 #include <cmath>
@@ -9,6 +9,8 @@ namespace ocp {
 // two of them. Rewards alone stay below 1e99. Linear classes that cannot represent Q* may drive values apart without
 // end: there one beyond 1e100 says nothing.
 inline constexpr double largest_reward = 1e80, largest_value = 1e100;
+// In units of the scale that features are said to have: nor does a product of two of these.
+inline constexpr double largest_feature = 1e100;
 
 inline bool is_reward(double reward) {
     return std::abs(reward) <= largest_reward;  // not NaN, either

@@ -47,7 +47,7 @@ public:
             const double inside = length(coefficients_.data(), size());
             const double all = length(rounded_.data(), dimension_);
             // NaNs, which a made-up file may bring, end it too
-            if (inside <= std::max(epsilon * all, negligible * added) || !(inside <= before / 2)) break;
+            if (!(inside > std::max(epsilon * all, negligible * added)) || !(inside <= before / 2)) break;
             before = inside;
             multiply(coefficients_);
             for (std::size_t k = 0; k < size(); ++k) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "ocpfast/hypothesis/features.hpp"
+#include "ocpfast/limits.hpp"
 
 namespace ocp {
 
@@ -140,10 +142,14 @@ private:
             };
             if (error != 0) throw FeatureFailure("phi: it returned error " + std::to_string(error) + where());
             for (std::size_t k = 0; k < features_->n_features(); ++k) {
-                if (!std::isfinite(row[k])) {
-                    throw FeatureFailure("phi: expected finite numbers, got " + std::to_string(row[k]) + where());
-                }
+                const double given = row[k];
                 row[k] /= source.unit;
+                if (std::abs(row[k]) <= largest_feature) continue;
+                std::ostringstream message;
+                message << "phi: expected "
+                        << (std::isfinite(given) ? "at most 1e100 times the scale" : "finite numbers") << ", got "
+                        << given << where();
+                throw FeatureFailure(message.str());
             }
         }
     }
