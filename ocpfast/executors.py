@@ -117,8 +117,10 @@ def work_off(
             while waiting and len(pending) < workers * _TASKS_PER_WORKER:
                 future = place.submit(waiting[0])
                 pending[future] = waiting.popleft()
-            done, _ = wait(pending, _REFRESH_SECONDS, FIRST_COMPLETED)
-            for future in [one for one in pending if one in done]:  # in order: of several errors the first is told
+            wait(pending, _REFRESH_SECONDS, FIRST_COMPLETED)
+            # not what wait returns, which never has those that the shutdown of a pool of threads cancelled; in order: of
+            # several errors the first is told
+            for future in [one for one in pending if one.done()]:
                 place.settle(future, pending[future])
                 del pending[future]
             watch()

@@ -6,9 +6,11 @@ import gc
 import pickle
 import sys
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import call
 from own_systems import compile_library
 from scipy import LowLevelCallable
 
@@ -79,6 +81,11 @@ int faulty_step(void* instance, int64_t period, void* state, const void* action,
     return (int)fault[1];
 }
 
+int faulty_value(void* instance, const void* state, double* value) {
+    (void)instance, (void)state, (void)value;
+    return 142;
+}
+
 /* vector states and actions, and random numbers: x' = x + u + noise */
 int line_reset(void* instance, int64_t episode, ocp_bitgen* bitgen, void* state) {
     (void)instance;
@@ -96,6 +103,28 @@ int line_step(void* instance, int64_t period, void* state, const void* action, o
     *ending = x[1] > 2.0 ? OCP_TERMINATED : OCP_CONTINUES;
     return OCP_OK;
 }
+"""
+
+
+NO_MEMORY = """
+import resource
+from pathlib import Path
+import numpy as np
+import ocpfast as ocp
+from ocpfast.signatures import RESET, STEP
+
+step = STEP.ctypes(lambda *arguments: 0)
+reset = RESET.ctypes(lambda *arguments: 0)
+size = 2**28
+parameters = np.zeros(size, dtype=np.uint8)
+taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (taken + size * 7 // 4,) * 2)
+try:
+    ocp.CompiledSystem(step, reset, n_states=2, n_actions=2, horizon=3, parameters=parameters)
+except MemoryError as error:
+    assert str(error) == f"parameters: no memory for {size} bytes", error
+else:
+    raise AssertionError("there was memory")
 """
 
 
@@ -193,6 +222,8 @@ class TestTheSameChain:
         own = chain_of(optimal_value=OPTIMAL_VALUE.ctypes(("chain_value", library)))
         assert (own.optimal_value(0), own.optimal_value(1)) == (1.0, None)
         assert chain_of().optimal_value(0) is None
+        with pytest.raises(RuntimeError, match="CompiledSystem: its function failed with code 142"):
+            chain_of(optimal_value=OPTIMAL_VALUE.ctypes(("faulty_value", library))).optimal_value(0)
         regrets = [ocp.run(agent(), system, 50, rng=0, progress=False).regret() for system in (own, ocp.Chain(7))]
         assert np.array_equal(*regrets)
 
@@ -314,6 +345,11 @@ class TestParameters:
         system = chain_of(parameters=number)
         number[0] = 3
         assert system.step(3, 1) == (4, 0.0, False)
+
+    @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+    def test_no_memory_for_them(self, tmp_path):
+        """A process that may take three quarters of their size once more, after the copy that Python makes."""
+        call(sys.executable, "-c", NO_MEMORY, cwd=tmp_path)
 
     def test_what_they_may_be(self, chain_of):
         class Parameters(ctypes.Structure):
@@ -534,6 +570,11 @@ class TestSignatures:
         for text in ("", "int", "int (int64_t", "int (unsigned long x)"):
             with pytest.raises(ValueError, match="expected a C signature, got"):
                 Signature(text)
+
+    def test_without_numba(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "numba", None)
+        with pytest.raises(ImportError, match=r"^numba: it is not installed; pip install numba$"):
+            STEP.numba(state="double", action="int64_t")
 
     def test_numba_spelling(self):
         numba = pytest.importorskip("numba", reason="numba: pip install '.[test]', where it has a wheel")

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
@@ -243,17 +243,43 @@ class TestABrokenPool:
             with pytest.raises(ocp.ExecutorError, match="cannot schedule new futures after shutdown"):
                 ocp.run(elsewhere.on_chain, ocp.Chain(20), executor=closed, progress=False)
 
-    def test_threads_that_are_shut_down_in_the_middle(self):
+    @pytest.mark.parametrize("simulations, message", [(60, "cannot schedule"), (4, "CancelledError")])
+    def test_threads_that_are_shut_down_in_the_middle(self, simulations, message):
+        """With parts that were not submitted yet, and without."""
+
         def watch(done):
             if done:
                 executor.shutdown(wait=False, cancel_futures=True)
 
         executor = ThreadPoolExecutor(1)
-        with executor, pytest.raises(ocp.ExecutorError, match=r"CancelledError|cannot schedule") as e:
-            ocp.run(elsewhere.slowly, ocp.Chain(20), 300, 60, rng=4, executor=executor, progress=watch)
-        alone = one_thread(elsewhere.on_chain, ocp.Chain(20), 300, 60, rng=4)
-        assert 0 < len(e.value.simulations) < 60
+        with executor, pytest.raises(ocp.ExecutorError, match=message) as e:
+            ocp.run(
+                elsewhere.slowly, ocp.Chain(20), 300, simulations, rng=4, workers=2, executor=executor, progress=watch
+            )
+        alone = one_thread(elsewhere.on_chain, ocp.Chain(20), 300, simulations, rng=4)
+        assert 0 < len(e.value.simulations) < simulations
         assert np.array_equal(e.value.result.rewards, alone.rewards[e.value.simulations])
+
+
+    def test_what_was_done_when_another_part_broke_it_counts(self):
+        class SecondOfThree(Executor):
+            """Does a part at once; of the second it says that it broke."""
+
+            n_submitted = 0
+
+            def submit(self, function, /, *arguments, **options):
+                self.n_submitted += 1
+                future = Future()
+                if self.n_submitted == 2:
+                    future.set_exception(BrokenExecutor("no"))
+                else:
+                    future.set_result(function(*arguments, **options))
+                return future
+
+        with pytest.raises(ocp.ExecutorError) as caught:
+            ocp.run(elsewhere.on_chain, ocp.Chain(20), 300, 3, workers=3, executor=SecondOfThree(), rng=4, progress=False)
+        whole = one_thread(elsewhere.on_chain, ocp.Chain(20), 300, 3, rng=4)
+        assert np.array_equal(caught.value.result.rewards, whole.rewards[[0, 2]])
 
 
 class TestCtrlC:

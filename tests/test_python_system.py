@@ -129,6 +129,10 @@ class TestRunning:
         results = [ocp.run(learner, system, 12, progress=False).rewards for system in (Scalar(), ours)]
         np.testing.assert_allclose(*results, rtol=1e-12)
         assert results[0][0, -1] == pytest.approx(ours.optimal_value([1.0]))
+        state, reward, _ = Scalar().step([1.0], [-0.5])
+        assert (state.tolist(), reward) == ([0.5], -1.25)
+        with pytest.raises(ValueError, match=r"^action: expected 1 number"):
+            Scalar().step([1.0], [0.5, 0.5])
 
     def test_others_get_their_turn(self):
         """Python elsewhere goes on: progress is told, and a thread of the caller's makes headway."""

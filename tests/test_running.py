@@ -1,5 +1,6 @@
 """run(): the same as stepping by hand, whatever the workers; errors, Ctrl-C, memory."""
 
+import collections
 import os
 import signal
 import subprocess
@@ -145,6 +146,13 @@ def test_initial_states_follow_the_episode():
     result = ocp.run(ocp.OCP(ocp.TabulaRasa(2, 1, horizon=2)), system, episodes=4, progress=False)
     assert result.rewards.tolist() == [[2.0, 10.0, 10.0, 2.0]]
     assert result.regret().tolist() == [[0.0, 0.0, 0.0, 0.0]]
+
+
+def test_a_factory_that_does_not_say_what_it_takes():
+    """As some functions in C do not, in older Pythons."""
+    made = collections.defaultdict(lambda: ocp.OCP(ocp.TabulaRasa(5, 2, horizon=5)))
+    result = ocp.run(made.__getitem__, ocp.Chain(5), episodes=2, simulations=3, workers=1, progress=False)
+    assert len(made) == 3 and result.rewards.shape == (3, 2)
 
 
 class TestBadInput:

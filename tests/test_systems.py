@@ -224,6 +224,7 @@ class TestTable:
         assert table.horizon == 4
         assert not table.homogeneous
         assert TableSystem(np.zeros((4, 2, 1), dtype=int), np.zeros((4, 2, 1)), horizon=4) == table
+        assert rooms(horizon=3) != rooms(horizon=4)
 
     def test_one_state_and_one_action_are_allowed(self):
         table = TableSystem([[0]], [[2]], horizon=5)
@@ -318,6 +319,11 @@ class TestTable:
             ({"initial_state": None}, TypeError, f"initial_state: {NO_START}, got None (NoneType)"),
             ({"initial_state": [True, False]}, TypeError, f"initial_state: {NO_NUMBERS}, got dtype bool"),
             ({"initial_state": [1.0]}, ValueError, "initial_state: expected shape (2,), got (1,)"),
+            (
+                {"initial_state": [[0], [0, 1]]},
+                ValueError,
+                "initial_state: expected a non-empty sequence, got ragged rows",
+            ),
             ({"initial_state": [0.5, 0.6]}, ValueError, f"initial_state: {NO_SUM}, got 1.1"),
             (
                 {"initial_state": [1.5, -0.5]},

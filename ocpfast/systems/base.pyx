@@ -82,9 +82,7 @@ cdef _Value value_of(str name, given, bint is_vector, int64_t size):
     return value
 
 
-cdef ocp_bitgen *bitgen_of(bit_generator) except? NULL:
-    if bit_generator is None:
-        return NULL
+cdef ocp_bitgen *bitgen_of(bit_generator) except NULL:
     return <ocp_bitgen *>PyCapsule_GetPointer(bit_generator.capsule, "BitGenerator")
 
 

@@ -117,18 +117,15 @@ public:
         return false;
     }
 
-    // Observes and acts, where the system and the episode go on and nothing new was seen; else false, and observe has
-    // to be called.
+    // For agents of which Proceeds holds: observes and acts, where the system and the episode go on and nothing new was
+    // seen; else false, and observe has to be called.
     OCP_ALWAYS_INLINE bool proceed(const ocp_system& system, std::int64_t point, double reward, int ending,
                                    std::int64_t& action) {
-        if constexpr (Proceeds<Agent>::value) {
-            if (point < 0 || ending != OCP_CONTINUES || period_ >= system.horizon - 1) return false;
-            if (!is_reward(reward) || !agent_.proceed(point, reward, agent_bitgen_, action)) return false;
-            total_.add(reward);
-            ++period_;
-            return true;
-        }
-        return false;
+        if (point < 0 || ending != OCP_CONTINUES || period_ >= system.horizon - 1) return false;
+        if (!is_reward(reward) || !agent_.proceed(point, reward, agent_bitgen_, action)) return false;
+        total_.add(reward);
+        ++period_;
+        return true;
     }
 
     // Takes in that the periods up to this one went by with nothing new, and led to this point and this total reward.

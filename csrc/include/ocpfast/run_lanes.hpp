@@ -81,16 +81,13 @@ private:
         // its errors stand in the endings too
         (void)system_.step_many(instances_.data(), static_cast<std::int64_t>(n_lanes_), periods_.data(), states_.data(),
                                 actions_.data(), bitgens_.data(), rewards_.data(), endings_.data());
-        if (grid_ != nullptr) {
-            grid_->guess_labels(static_cast<std::int64_t>(n_lanes_), states_.data(), points_.data(), instructions_);
-            if (glides_) {
-                glide();
-            } else {
-                proceed();
+        if constexpr (Proceeds<Agent>::value) {
+            if (grid_ != nullptr) {
+                grid_->guess_labels(static_cast<std::int64_t>(n_lanes_), states_.data(), points_.data(), instructions_);
+                return glides_ ? glide() : proceed();
             }
-        } else {
-            for (std::size_t k = 0; k < n_lanes_;) k += observe(k);
         }
+        for (std::size_t k = 0; k < n_lanes_;) k += observe(k);
     }
 
     // What most lanes do once learning is over, in one go; the others take their time.

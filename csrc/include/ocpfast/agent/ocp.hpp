@@ -292,10 +292,8 @@ private:
                 return choose_randomly(bitgen);
             case Ties::least_visited:
                 return choose_least_visited();
-            case Ties::directed:
+            default:  // directed: with Ties::first there is nothing to choose
                 return choose_directed();
-            default:
-                return best_.action;
         }
     }
 

@@ -22,8 +22,7 @@ public:
 
     ValueAgent(Estimates known, const Exploration& exploration) : known_(std::move(known)), exploration_(exploration) {}
 
-    std::int64_t locate(const void* state) const { return known_.partition().locate(state); }
-    std::int64_t locate(const void* state, std::int64_t) const { return locate(state); }
+    std::int64_t locate(const void* state, std::int64_t = 0) const { return known_.partition().locate(state); }
 
     std::int64_t act(std::int64_t point, ocp_bitgen* bitgen) {
         point_ = point;
