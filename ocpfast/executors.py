@@ -118,8 +118,8 @@ def work_off(
                 future = place.submit(waiting[0])
                 pending[future] = waiting.popleft()
             wait(pending, _REFRESH_SECONDS, FIRST_COMPLETED)
-            # not what wait returns, which never has those that the shutdown of a pool of threads cancelled; in order: of
-            # several errors the first is told
+            # not what wait returns, which never has those that the shutdown of a pool of threads cancelled;
+            # in order: of several errors the first is told
             for future in [one for one in pending if one.done()]:
                 place.settle(future, pending[future])
                 del pending[future]

@@ -222,12 +222,6 @@ class _ListSource(OpenSource):
         products = np.array([_monomials(u) for u in scaled])
         return n * (n + 1) // 2 + n * int(np.linalg.matrix_rank(scaled)) + int(np.linalg.matrix_rank(products))
 
-    def ranks(self, fixed: NDArray[np.float64], shared: bool) -> list[int]:
-        return [self.rank()]
-
-    def feature(self, state: Any, action: int, period: int) -> NDArray[np.float64]:
-        return _monomials(np.append(state, self.actions[action]))
-
     def unit(self) -> float:
         # states are about as large as actions where both are in sensible units
         return _power_of_two(float(np.abs(self.actions).max()) ** 2)
@@ -235,12 +229,6 @@ class _ListSource(OpenSource):
     def _compiled(self) -> tuple[int, int, object]:
         functions = _core.QuadraticList(self._n_state, self.actions)
         return functions.address, functions.user_data, functions
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ListSource) and np.array_equal(self.actions, other.actions)
-
-    def __hash__(self) -> int:
-        return hash((self.state_size, self.actions.shape, self.actions.tobytes()))
 
     def __repr__(self) -> str:
         return array_in_words(self.actions, "actions")

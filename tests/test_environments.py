@@ -5,11 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dm_walk import walk
 
 gymnasium = pytest.importorskip("gymnasium", minversion="1.3", reason="no Gymnasium 1.3: pip install '.[gym]'")
 import ocpfast as ocp  # noqa: E402
 from ocpfast.cli import main  # noqa: E402
-from ocpfast.environments import AGENTS, TASKS, Measured, deep_sea, measure, toy_text  # noqa: E402
+from ocpfast.environments import AGENTS, TASKS, Measured, Task, deep_sea, lines, measure, toy_text  # noqa: E402
 
 README = Path(__file__).parents[1] / "README.md"
 COLUMNS = [*AGENTS, "Q-learning"]
@@ -86,12 +87,28 @@ def test_starts():
         toy_text("Taxi-v4", "anywhere", 200)
 
 
+def test_q_learning_without_a_table():
+    """An environment of dm_env, as bsuite's are: each is made anew to see whether the greedy policy is optimal."""
+    table, episodes = ocp.TabulaRasa(4, 2, horizon=5), {"Q-learning": 200}
+    task = Task("walk", "fixed", table, episodes, lambda: walk(first_action=0), optimal=1.0, state_of=int)
+    measured = measure(task, "Q-learning", 2)
+    assert measured.last is not None and 0 < measured.last <= 200
+    never = Task(**{**vars(task), "optimal": 2.0})
+    assert measure(never, "Q-learning", 1).last is None
+
+
 def test_what_is_not_done_says_so():
     task = toy_text("CliffWalking-v1", "fixed", 100)
     short = type(task)(**{**vars(task), "episodes": {"OCP": 2_000, "Q-learning": 10}})
     assert str(measure(short, "OCP")) == str(measure(short, "Q-learning", 1)).replace("10", "2,000") == "> 2,000"
     assert str(Measured(17.6, 25, 200)) == "18 (25)"
     assert str(Measured(None, 1234, 20_000)) == "1,234"
+
+
+def test_an_old_gymnasium_is_told(monkeypatch):
+    monkeypatch.delitem(gymnasium.registry, "Taxi-v4")
+    with pytest.raises(ImportError, match=r"^ocpfast gym: needs gymnasium >= 1\.3, for Taxi-v4, got "):
+        next(lines())
 
 
 def test_deep_sea_is_ours():

@@ -260,7 +260,6 @@ class TestABrokenPool:
         assert 0 < len(e.value.simulations) < simulations
         assert np.array_equal(e.value.result.rewards, alone.rewards[e.value.simulations])
 
-
     def test_what_was_done_when_another_part_broke_it_counts(self):
         class SecondOfThree(Executor):
             """Does a part at once; of the second it says that it broke."""
@@ -277,7 +276,9 @@ class TestABrokenPool:
                 return future
 
         with pytest.raises(ocp.ExecutorError) as caught:
-            ocp.run(elsewhere.on_chain, ocp.Chain(20), 300, 3, workers=3, executor=SecondOfThree(), rng=4, progress=False)
+            ocp.run(
+                elsewhere.on_chain, ocp.Chain(20), 300, 3, workers=3, executor=SecondOfThree(), rng=4, progress=False
+            )
         whole = one_thread(elsewhere.on_chain, ocp.Chain(20), 300, 3, rng=4)
         assert np.array_equal(caught.value.result.rewards, whole.rewards[[0, 2]])
 

@@ -9,6 +9,7 @@ from collections import deque
 import numpy as np
 import pytest
 from commands import ROOT
+from dm_walk import walk
 
 import ocpfast as ocp
 
@@ -341,38 +342,6 @@ def test_observations_of_any_kind_by_a_function():
     agent = ocp.OCP(ocp.TabulaRasa(6, 2, horizon=3))
     ocp.learn(agent, env, 1, state_of=lambda pair: 3 * pair[0] + pair[1], progress=False)
     assert agent.upper(state=4, action=0, period=1) == 1.0
-
-
-class Walk:
-    """A dm_env environment: three steps to the right end the episode, or the clock does."""
-
-    def __init__(self, specs, restart, transition, termination, truncation, discount=1.0):
-        self.specs, self.restart, self.transition = specs, restart, transition
-        self.termination, self.truncation, self.discount = termination, truncation, discount
-
-    def action_spec(self):
-        return self.specs.BoundedArray((), np.int32, 1, 2)
-
-    def observation_spec(self):
-        return self.specs.DiscreteArray(4)
-
-    def reset(self):
-        self.place = self.steps = 0
-        return self.restart(np.int32(0))
-
-    def step(self, action):
-        self.place += int(action == 2)
-        self.steps += 1
-        if self.place == 3:
-            return self.termination(1.0, np.int32(3))
-        if self.steps == 5:
-            return self.truncation(0.0, np.int32(self.place))
-        return self.transition(0.0, np.int32(self.place), self.discount)
-
-
-def walk(**options):
-    module = pytest.importorskip("dm_env", reason="no dm_env: pip install dm-env")
-    return Walk(module.specs, module.restart, module.transition, module.termination, module.truncation, **options)
 
 
 def test_environments_of_dm_env():

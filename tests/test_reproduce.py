@@ -22,6 +22,7 @@ from ocpfast.experiments import jobs as jobs_module
 from ocpfast.experiments import pendulum
 from ocpfast.experiments.claims import Claim, Estimate, all_of
 from ocpfast.experiments.claims import table as claims_table
+from ocpfast.experiments.figures import Curve, Panel, draw
 from ocpfast.experiments.jobs import Folder, Job, run_jobs
 from ocpfast.running import Interrupted
 
@@ -105,11 +106,12 @@ def test_a_folder_of_something_else(tmp_path, capsys):
     assert "is not what this program wrote" in capsys.readouterr().err
 
 
-def test_the_pendulum_leaves_a_report(tmp_path, monkeypatch):
+def test_the_pendulum_leaves_a_report(tmp_path, monkeypatch, capsys):
     """Thirty episodes: too few to reproduce anything, enough to run every line."""
     monkeypatch.setattr(pendulum, "_EPISODES", 30)
-    assert main(["reproduce", "pendulum", "--out", str(tmp_path / "out"), "--quiet"]) == 0
+    assert main(["reproduce", "pendulum", "--out", str(tmp_path / "out")]) == 0
     report = (tmp_path / "out" / "report.md").read_text()
+    assert capsys.readouterr().out.endswith(f"{report}\nreport: {tmp_path / 'out' / 'report.md'}\n")
     assert report.count("| δ=") == 8 and report.count("| (beyond the paper) δ=2.5: ") == 3
     assert (tmp_path / "out" / "pendulum.svg").stat().st_size > 10_000
     settings = json.loads((tmp_path / "out" / "settings.json").read_text())
@@ -226,6 +228,13 @@ def test_verdicts_are_no_surer_than_the_simulations():
     rows = claims_table([Claim("a", "b", None, "c"), Claim("a", "b", True, "c"), Claim("a", "b", False, "c")])
     verdicts = [row.split(" | ")[2] for row in rows.splitlines()[2:]]
     assert verdicts == ["too few simulations to tell |", "reproduced |", "**not reproduced**: c |"]
+
+
+def test_three_panels_leave_a_place_empty(tmp_path):
+    panel = Panel("title", "x", "y", [Curve("line", np.arange(3.0), np.arange(3.0))])
+    written = draw([panel] * 3, tmp_path / "three")
+    assert written == [tmp_path / "three.png", tmp_path / "three.svg"]
+    assert written[1].read_text().count("<!-- title -->") == 3
 
 
 def test_without_matplotlib_there_is_a_report_without_figures(uninterrupted, tmp_path):

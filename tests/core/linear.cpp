@@ -111,6 +111,22 @@ TEST(linear_without_a_solver_says_so) {
     CHECK_THROWS(ocp::SolverFailure, "HiGHS is not loaded", join());
 }
 
+// What was kept fits; a solver that always says otherwise is wrong, however far apart the rows are moved.
+TEST(linear_with_a_solver_that_finds_nothing_feasible) {
+    if (core::settings().highs == nullptr) return;
+    static ocp::HighsApi blind;
+    blind = *core::settings().highs;
+    blind.model_status = [](const void*) -> ocp::HighsInt { return ocp::HighsModel::infeasible; };
+    auto domain = std::make_shared<ocp::Partition>(3, 1, 1);
+    auto rows = std::make_shared<ocp::DenseRows>(std::vector<double>{1, 0, 0, 1, 0.5, 0.5}, 2);
+    auto features = std::make_shared<ocp::Features>(domain, std::move(rows), 2, false, std::vector<ocp::PriorRow>());
+    ocp::Linear known(features, Selection::all, 0, {}, &blind, {});
+    for (std::int64_t index = 0; index < 2; ++index) known.join(index, {-1, 1.5, false});
+    CHECK(known.upper(2) == 1.5);  // the rows make a box: nothing is asked of the solver
+    CHECK_THROWS(ocp::SolverFailure, "block 0: HiGHS found that kept constraints exclude each other",
+                 (known.join(2, {-1, 1, false}), known.upper(0)));
+}
+
 TEST(linear_with_programs) {
     if (core::settings().highs == nullptr) return;
     Draw draw(3);
