@@ -251,7 +251,7 @@ class Source(ABC):
 
 
 def _power_of_two(size: float) -> float:
-    exponent = np.round(np.log2(max(size, np.finfo(float).tiny)))
+    exponent = float(np.round(np.log2(max(size, np.finfo(float).tiny))))
     return float(2.0 ** min(exponent, 1023.0))  # the largest numbers are nearer to the next, which is infinite
 
 

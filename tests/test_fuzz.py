@@ -34,7 +34,8 @@ def compile_command():
         "-fsanitize=signed-integer-overflow,bounds",
         "-fsanitize-undefined-trap-on-error",
     ]
-    return [COMPILERS[quick_compiler()], "-std=c++17", "-O0", *checks, '-DOCPFAST_VERSION="fuzz"']
+    same_bits = "-ffp-contract=off"
+    return [COMPILERS[quick_compiler()], "-std=c++17", "-O0", same_bits, *checks, '-DOCPFAST_VERSION="fuzz"']
 
 
 def inputs(target):
