@@ -173,6 +173,8 @@ MUTATIONS = [
     ("agent/marks.hpp", "std::fill(round_of_.begin(), round_of_.end(), Round{0});", "", "core_program"),
     ("hypothesis/sparse_program.hpp", "highs.run() < 0", "(highs.run(), false)", "highs"),
     ("store.hpp", "possible(constraint)) {\n            ¦disprove(constraint);", "", "edges_linear"),
+    ("hypothesis/states.hpp", "std::abs(row[k]) <= largest_feature", "std::isfinite(given)", "features"),
+    ("lp/highs_model.hpp", "api_->reset_scheduler(1);", "", "highs"),
 ]
 
 
