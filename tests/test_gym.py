@@ -1,5 +1,6 @@
 """Our systems as Gymnasium environments: its checker, the vector version against single ones, tables of transitions."""
 
+import contextlib
 import importlib
 import pickle
 import re
@@ -285,6 +286,29 @@ def test_lanes_step_in_many_threads():
         thread.join()
     assert all("another thread is stepping them" in one or "no episode is under way" in one for one in said)
     assert np.isfinite(shared._lanes.states).all()
+
+
+def test_lanes_are_not_reset_while_another_thread_steps_them():
+    lanes = Lanes(ocp.InvertedPendulum(2.5), 20_000)
+    every, ones = np.ones(20_000, dtype=bool), np.ones(20_000, dtype=int)
+    lanes.reset(every)
+    seen = threading.Event()
+
+    def work():
+        while not seen.is_set():
+            with contextlib.suppress(RuntimeError):  # no episode is under way in those that fell
+                lanes.step(ones, every)
+
+    stepping = threading.Thread(target=work)
+    stepping.start()
+    try:
+        with pytest.raises(RuntimeError, match=r"^lanes: another thread is stepping them$"):
+            for _ in range(10_000):
+                lanes.reset(every)
+    finally:
+        seen.set()
+        stepping.join()
+    lanes.reset(every)
 
 
 def test_systems_in_python_are_refused_where_steps_are_compiled():

@@ -12,6 +12,7 @@
 
 #include "check.hpp"
 #include "ocpfast/agent/ocp.hpp"
+#include "ocpfast/agent/random.hpp"
 #include "ocpfast/hypothesis/cells.hpp"
 #include "ocpfast/hypothesis/grid.hpp"
 #include "ocpfast/lanes.hpp"
@@ -275,4 +276,25 @@ TEST(steps_of_many) {
 
 TEST(simulations_of_many) {
     in_every_set([] { compare_simulations(); });
+}
+
+// Lanes that cannot even begin: each is told where it failed.
+TEST(lanes_whose_reset_fails) {
+    Payer payer(10, std::numeric_limits<double>::infinity());
+    ocp_system system = ocp::contract_of(&payer);
+    system.reset = [](void*, std::int64_t, ocp_bitgen*, void*) { return 101; };
+    std::uint64_t count = 1;
+    ocp_bitgen bitgen{&count, nullptr, nullptr, next_double, nullptr};
+    std::vector<ocp::RandomPolicy> agents(3, ocp::RandomPolicy(3));
+    std::vector<double> rewards(3), optimal(3);
+    std::vector<ocp::Simulation<ocp::RandomPolicy>> simulations;
+    for (std::size_t k = 0; k < 3; ++k) {
+        simulations.emplace_back(agents[k], 1, &bitgen, &bitgen, &rewards[k], &optimal[k]);
+    }
+    ocp::Control control;
+    ocp::simulate(simulations, system, control);
+    for (const auto& simulation : simulations) {
+        const ocp::Outcome& outcome = simulation.outcome();
+        CHECK(outcome.kind == ocp::Outcome::Kind::system_error && outcome.error == 101 && outcome.period == -1);
+    }
 }

@@ -127,6 +127,33 @@ TEST(linear_with_a_solver_that_finds_nothing_feasible) {
                  (known.join(2, {-1, 1, false}), known.upper(0)));
 }
 
+// What a window forgets may let in what was rejected; where the solver cannot tell, the episode ends all the same.
+TEST(linear_with_a_solver_that_fails_as_the_window_forgets) {
+    if (core::settings().highs == nullptr) return;
+    static ocp::HighsApi moody;
+    static bool fails;
+    moody = *core::settings().highs;
+    moody.model_status = [](const void* highs) -> ocp::HighsInt {
+        return fails ? ocp::HighsModel::infeasible : core::settings().highs->model_status(highs);
+    };
+    auto domain = std::make_shared<ocp::Partition>(5, 1, 1);
+    auto rows = std::make_shared<ocp::DenseRows>(std::vector<double>{1, -1, 1, 0, 0, 1, 0.6, 0.8, 0.5, 0.5}, 2);
+    auto features = std::make_shared<ocp::Features>(domain, std::move(rows), 2, false, std::vector<ocp::PriorRow>());
+    ocp::Linear known(features, Selection::window, 1, {}, &moody, {});
+    const auto nothing = [](std::int64_t) {};
+    fails = false;
+    for (std::int64_t index = 0; index < 4; ++index) known.join(index, {-1, 1.5, false});
+    known.join(4, {3, 3.5, false});  // half of 1.5 and 1.5 is less
+    CHECK(known.n_rejected() == 1);
+    known.end_episode(nothing);
+    known.join(1, {-1, 1, false});
+    fails = true;
+    CHECK_THROWS(ocp::SolverFailure, "block 0: HiGHS", known.end_episode(nothing));
+    fails = false;
+    known.end_episode(nothing);
+    CHECK(known.n_constraints() == 0 && known.upper(1) == ocp::infinity);
+}
+
 TEST(linear_with_programs) {
     if (core::settings().highs == nullptr) return;
     Draw draw(3);
