@@ -522,3 +522,15 @@ def test_lists_of_actions_are_compared_and_ranked():
     assert same.eluder_dimension() == 6
     visited = [(1.0, 0, 0), (1.0, 1, 0), (2.0, 1, 0)]
     assert not ocp.theory.independent(same, ([3.0], 1, 0), [([x], a, t) for x, a, t in visited])
+
+
+def test_an_early_end_is_stored_for_every_period():
+    """Stationary replay: what ended an episode in its first period would have ended it in any."""
+    agent = ocp.OCP(ocp.Quadratic(1, 1, horizon=3), selection="eluder", replay="stationary")
+    for i in range(6):
+        state = np.array([1.0 + i])
+        action = agent.act(state)
+        assert agent.observe(np.zeros(1), -float(state @ state + action @ action), terminated=True)
+    for period in range(3):
+        assert agent.determined([0.5], [2.0], period=period)
+        assert agent.upper([0.5], [2.0], period=period) == pytest.approx(-4.25)

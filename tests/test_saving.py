@@ -287,3 +287,19 @@ class PathOfBytes:
 def test_a_path_of_bytes_is_refused():
     with pytest.raises(TypeError, match="path: expected a str or a path such as"):
         ocp.load_agent(PathOfBytes())
+
+
+def test_on_the_way_to_something_new(tmp_path):
+    """Directed exploration follows a way of many periods, found when it began: a saved agent goes on with it."""
+    chain, path = ocp.Chain(12), tmp_path / "agent.ocp"
+    agent = ocp.OCP(ocp.TabulaRasa(12, 2, horizon=12), replay=True, ties="directed")
+    state = chain.reset()
+    for _ in range(60):  # periods
+        agent.save(path)
+        loaded = ocp.load_agent(path)
+        action = agent.act(state)
+        assert loaded.act(state) == action
+        assert loaded._core.state() == agent._core.state()
+        state, reward, terminated = chain.step(state, action)
+        if agent.observe(state, reward, terminated):
+            state = chain.reset()
