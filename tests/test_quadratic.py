@@ -531,6 +531,7 @@ def test_an_early_end_is_stored_for_every_period():
         state = np.array([1.0 + i])
         action = agent.act(state)
         assert agent.observe(np.zeros(1), -float(state @ state + action @ action), terminated=True)
+        assert all(agent.determined(state, action, period=period) for period in range(3))  # at once, from the first
     for period in range(3):
         assert agent.determined([0.5], [2.0], period=period)
         assert agent.upper([0.5], [2.0], period=period) == pytest.approx(-4.25)
